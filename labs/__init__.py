@@ -1,0 +1,1 @@
+"""What you run: the `workbook` command and one runnable lab per chapter."""

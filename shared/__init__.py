@@ -1,0 +1,1 @@
+"""What every chapter speaks: messages, protocols, the plan, the offline model, configuration."""
