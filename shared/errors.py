@@ -74,8 +74,8 @@ class EmptyReply(RunError):
 class ProviderError(RunError):
     """A provider could not be reached, refused the request, or answered with something else.
 
-    `kind` is one of connection, timeout, provider, bad_response; `status` is the HTTP status if there
-    was one; `retryable` says whether the same request may succeed later.
+    `kind` is one of connection, timeout, provider, bad_response; `status` is the HTTP status if
+    there was one; `retryable` says whether the same request may succeed later.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ from shared.messages import AssistantMessage, Message, ToolCall, ToolResult, Use
 
 
 class History:
-    """What was said so far. Grows at the end, never changes, and refuses a message that would break it.
+    """What was said so far: it grows at the end, never changes, and refuses what would break it.
 
     Pairing rule: after a reply with calls come their results, one per call, each id once, before
     anything else. It is checked as the history grows, so the cost of a turn does not depend on how

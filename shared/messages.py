@@ -33,7 +33,7 @@ class ToolCall:
 
 
 class StopReason(StrEnum):
-    """Why a reply ended, in the workbook's words; `AssistantMessage.finish` keeps the provider's."""
+    """Why a reply ended, in our words; `AssistantMessage.finish` keeps the provider's."""
 
     END_TURN = "end_turn"
     TOOL_USE = "tool_use"

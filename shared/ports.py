@@ -6,11 +6,12 @@ fakes from `shared/testing.py`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from shared.events import Emit
+from shared.history import History
 from shared.messages import AssistantMessage, Request, ToolCall, ToolResult, ToolSpec, UserMessage
 
 
@@ -41,7 +42,7 @@ class Dispatcher(Protocol):
     async def run(
         self, calls: Sequence[ToolCall], answer: Callable[[ToolResult], None], emit: Emit
     ) -> None:
-        """Call `answer` exactly once per call, in call order. Failures are results, never raised."""
+        """Call `answer` once per call, in call order. Failures are results, never raised."""
         ...
 
 
@@ -69,9 +70,9 @@ class Approver(Protocol):
 class CommandOutcome:
     """What came of a command.
 
-    `output` is stdout and stderr as they came, at most the runner's limit of characters; `truncated`
-    says whether there was more. `exit_code` is None if the command was killed because its time,
-    `timeout` seconds, ran out; a negative one names the signal that ended it.
+    `output` is stdout and stderr as they came, at most the runner's limit of characters;
+    `truncated` says whether there was more. `exit_code` is None if the command was killed because
+    its time, `timeout` seconds, ran out; a negative one names the signal that ended it.
     """
 
     output: str
@@ -91,9 +92,8 @@ class CommandRunner(Protocol):
 class WorkspaceFiles(Protocol):
     """The files of a workspace and nothing beyond them.
 
-    Paths are relative, spelled with `/`. Every method raises ToolError with a code of its own for
-    what can go wrong (`path_escape`, `invalid_path`, `file_not_found`, `is_a_directory`, ...), having
-    changed nothing.
+    Paths are relative, spelled with `/`. Every method raises ToolError with a code for what went
+    wrong (`path_escape`, `invalid_path`, `file_not_found`, ...), having changed nothing.
     """
 
     async def read_text(self, path: str) -> str:
@@ -113,4 +113,18 @@ class WorkspaceFiles(Protocol):
         ...
 
 
-Loop = Callable[..., Awaitable[AssistantMessage]]
+class Loop(Protocol):
+    """The signature of chapter 1's loop, so that a plan can carry it."""
+
+    async def __call__(
+        self,
+        model: Model,
+        tools: Dispatcher,
+        history: History,
+        *,
+        arrivals: Source,
+        emit: Emit,
+        max_turns: int,
+    ) -> AssistantMessage:
+        """Ask the model until a reply asks for nothing, and return that reply."""
+        ...

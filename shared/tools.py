@@ -42,7 +42,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCall:
-    """A call that was found, parsed and validated. Nothing has run yet; what is in here is what runs."""
+    """A call that was found, parsed and validated. Nothing has run; what is here is what will."""
 
     tool: Tool
     call: ToolCall

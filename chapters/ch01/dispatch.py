@@ -1,0 +1,139 @@
+"""From a tool call to a tool result: parse, validate, run, and make a failure into data."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NoReturn
+
+from shared.errors import ToolError
+from shared.events import Emit, ToolFinished, ToolStarted
+from shared.messages import ToolCall, ToolResult, ToolSpec
+from shared.tools import Invoke, PreparedCall, Tool
+
+logger = logging.getLogger("workbook")
+
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+# region: parse
+def parse_arguments(text: str) -> dict[str, Any]:
+    """The arguments of a call as a JSON object; empty text means no arguments.
+
+    Raises ToolError: `invalid_json` for text that is not JSON (the reason and the place),
+    `invalid_arguments` for JSON that is not an object.
+    """
+    if not text.strip():
+        return {}
+    try:
+        arguments = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
+        raise ToolError("invalid_json", f"The arguments are not valid JSON: {reason}.") from None
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, dict):
+        kind = type(arguments).__name__
+        raise ToolError("invalid_arguments", f"Expected a JSON object, got {kind}.")
+    return _without_lone_surrogates(arguments, text)
+
+
+# endregion: parse
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _without_lone_surrogates(arguments: dict[str, Any], text: str) -> dict[str, Any]:
+    """Half a surrogate pair cannot be encoded: not for a file, a log or the next request."""
+    if "\\u" not in text and not LONE_SURROGATE.search(text):
+        return arguments
+    as_text = json.dumps(arguments, ensure_ascii=False)
+    if not LONE_SURROGATE.search(as_text):
+        return arguments
+    cleaned: dict[str, Any] = json.loads(LONE_SURROGATE.sub("\ufffd", as_text))
+    return cleaned
+
+
+# region: prepare
+def prepare(tool: Tool, call: ToolCall) -> PreparedCall:
+    """Parse and validate a call. Has no side effect; raises ToolError if the call cannot run."""
+    return PreparedCall(tool, call, tool.validate(parse_arguments(call.arguments)))
+
+
+async def settle(call: ToolCall, attempt: Awaitable[str]) -> ToolResult:
+    """Await `attempt` and make whatever happens the result of `call`: failure is data.
+
+    An exception nobody expected becomes `tool_execution_error` without its text, which may hold
+    secrets or paths; the text goes to the log.
+    """
+    try:
+        text = await attempt
+    except ToolError as error:
+        return ToolResult.failure(call, error.code, error.message)
+    except Exception:
+        logger.exception("tool %r crashed", call.name)
+        return ToolResult.failure(
+            call, "tool_execution_error", "The tool crashed. Try another way, or tell the user."
+        )
+    if not isinstance(text, str):
+        logger.error("tool %r returned %s, not text", call.name, type(text).__name__)
+        return ToolResult.failure(
+            call, "invalid_tool_result", "The tool ran but returned something unreadable."
+        )
+    return ToolResult(call.id, call.name, text)
+
+
+# endregion: prepare
+
+
+# region: in_order
+async def run_in_order(
+    calls: Sequence[ToolCall],
+    attempt: Callable[[ToolCall], Awaitable[str]],
+    answer: Callable[[ToolResult], None],
+    emit: Emit,
+) -> None:
+    """Settle the calls one after another; each is answered before the next one starts."""
+    for call in calls:
+        emit(ToolStarted(call))
+        result = await settle(call, attempt(call))
+        emit(ToolFinished(call, result))
+        answer(result)
+
+
+# endregion: in_order
+
+
+# region: one_tool
+class OneTool:
+    """The dispatcher of an agent that has a single tool."""
+
+    def __init__(self, tools: tuple[Tool, ...], invoke: Invoke) -> None:
+        (self._tool,) = tools
+        self._invoke = invoke
+        self.specs: tuple[ToolSpec, ...] = (self._tool.spec,)
+
+    async def run(
+        self, calls: Sequence[ToolCall], answer: Callable[[ToolResult], None], emit: Emit
+    ) -> None:
+        """Answer every call, in order."""
+        await run_in_order(calls, self._attempt, answer, emit)
+
+    async def _attempt(self, call: ToolCall) -> str:
+        if call.name != self._tool.name:
+            raise unknown_tool(call, [self._tool.name])
+        return await self._invoke(prepare(self._tool, call))
+
+
+# endregion: one_tool
+
+
+def unknown_tool(call: ToolCall, names: Sequence[str]) -> ToolError:
+    """The error for a call to a tool that was not offered."""
+    return ToolError(
+        "unknown_tool", f"There is no tool {call.name!r}. The tools are: {', '.join(names)}."
+    )

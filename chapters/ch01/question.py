@@ -1,0 +1,50 @@
+"""The question before the shell: a person says yes, or the command does not run."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+from shared.errors import ToolError
+from shared.ports import Approver
+from shared.text import visible
+from shared.tools import Invoke, PreparedCall, ToolLayer
+
+logger = logging.getLogger("workbook")
+
+NAME = "shell_question"
+
+
+# region: question
+def shell_question(approver: Approver | None) -> ToolLayer:
+    """A layer that asks before every shell command. Only `y` or `yes` runs it."""
+
+    def wrap(invoke: Invoke) -> Invoke:
+        async def ask_first(prepared: PreparedCall) -> str:
+            if prepared.tool.name == "shell" and not await agreed(approver, prepared):
+                raise ToolError(
+                    "permission_denied",
+                    "The user did not allow this command. Do not send it again: "
+                    "find another way, or ask the user what to do.",
+                )
+            return await invoke(prepared)
+
+        return ask_first
+
+    return ToolLayer(NAME, wrap)
+
+
+async def agreed(approver: Approver | None, prepared: PreparedCall) -> bool:
+    """True only if somebody was asked and answered yes. Every other outcome is a no."""
+    if approver is None:
+        return False
+    command = visible(prepared.arguments.command)
+    try:
+        answer = await approver.ask(f"Run this command?\n  {command}\n[y/N] ")
+        return answer.strip().lower() in {"y", "yes"}
+    except Exception:
+        logger.info("no answer to the question before %s", json.dumps(command), exc_info=True)
+        return False
+
+
+# endregion: question
