@@ -11,7 +11,6 @@ from shared.plan import Kit, Plan
 from shared.ports import Approver, CommandOutcome, CommandRunner, Model, WorkspaceFiles
 from shared.scripted import Reply, ScriptedModel
 
-
 SUCCESS = CommandOutcome("ok\n", 0)
 
 

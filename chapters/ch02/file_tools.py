@@ -113,7 +113,8 @@ def edit_file(files: WorkspaceFiles) -> Tool:
 
     return define_tool(
         "edit_file",
-        "Replace the first exact occurrence of `old_text` in a file by `new_text`. Fails, and changes nothing, if `old_text` is not in the file: read the file first.",
+        "Replace the first exact occurrence of `old_text` in a file by `new_text`. Fails, and "
+        "changes nothing, if `old_text` is not in the file: read the file first.",
         Effect.WRITE,
         EditFile,
         handler,
