@@ -74,14 +74,15 @@ def fan_out(listeners: Sequence[Listener]) -> Emit:
 
     A listener that raises is a bug in the listener: it is logged, and the run goes on without it.
     """
-    active = list(listeners)
+    active = tuple(listeners)
 
     def emit(event: Event) -> None:
-        for listener in tuple(active):
+        nonlocal active
+        for listener in active:
             try:
                 listener(event)
             except Exception:
-                active.remove(listener)
+                active = tuple(other for other in active if other is not listener)
                 logger.exception("listener %r failed and was dropped", listener)
 
     return emit

@@ -18,6 +18,13 @@ logger = logging.getLogger("workbook")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+JSON = json.JSONDecoder(parse_constant=_refuse_constant)  # NaN and Infinity are not JSON
+
+
 # region: parse
 def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments of a call as a JSON object; empty text means no arguments.
@@ -28,7 +35,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        arguments = json.loads(text, parse_constant=_refuse_constant)
+        arguments = JSON.decode(text)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
         raise ToolError("invalid_json", f"The arguments are not valid JSON: {reason}.") from None
@@ -41,10 +48,6 @@ def parse_arguments(text: str) -> dict[str, Any]:
 
 
 # endregion: parse
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _without_lone_surrogates(arguments: dict[str, Any], text: str) -> dict[str, Any]:
