@@ -7,7 +7,6 @@ from shared.plan import Kit, Plan, Profile
 PROFILE = Profile.first(title="The loop and a shell", adds=("loop", "shell"), tools=("shell",))
 
 
-# region: plan
 def plan(kit: Kit) -> Plan:
     """The whole agent of chapter 1: the loop, one tool, and a question before the tool runs."""
     # Imported here, not above, so that `workbook list` can read PROFILE without loading the rest.
@@ -16,11 +15,10 @@ def plan(kit: Kit) -> Plan:
     from chapters.ch01.question import shell_question
     from chapters.ch01.shell import shell
 
+    # region: plan
     return (
         Plan(loop=run, dispatcher=OneTool)
         .with_tools(shell(kit.commands))
         .with_tool_layer(shell_question(kit.approver))
     )
-
-
-# endregion: plan
+    # endregion: plan

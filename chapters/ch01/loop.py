@@ -17,7 +17,6 @@ from shared.messages import AssistantMessage, Message, Request, StopReason, Tool
 from shared.ports import Dispatcher, Model, Source
 
 
-# region: run
 async def run(
     model: Model,
     tools: Dispatcher,
@@ -38,6 +37,7 @@ async def run(
         emit(MessageAdded(message))
 
     emit(RunStarted(max_turns))
+    # region: run
     try:
         reply = await take_turns(model, tools, history, arrivals, add, emit, max_turns)
     except BaseException as error:
@@ -47,12 +47,9 @@ async def run(
         raise
     emit(RunEnded(reply, None))
     return reply
+    # endregion: run
 
 
-# endregion: run
-
-
-# region: turns
 async def take_turns(
     model: Model,
     tools: Dispatcher,
@@ -63,6 +60,7 @@ async def take_turns(
     max_turns: int,
 ) -> AssistantMessage:
     """The loop itself. `add` puts a message at the end of the history and tells the listeners."""
+    # region: turns
     for turn in range(1, max_turns + 1):
         for message in arrivals.take():
             add(message)
@@ -86,9 +84,8 @@ async def take_turns(
         if not calls and not arrivals.waiting():
             return reply
     raise TurnLimitReached(max_turns)
+    # endregion: turns
 
-
-# endregion: turns
 
 # region: outcome
 FINISHED = {StopReason.END_TURN, StopReason.TOOL_USE}

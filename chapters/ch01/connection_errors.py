@@ -1,0 +1,83 @@
+"""There was no answer, or not a whole one: what that means, and what to do about it."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+
+from chapters.ch01.endpoint import Endpoint
+from shared.errors import ProviderError
+
+
+# region: unreachable
+def unreachable(endpoint: Endpoint, error: BaseException) -> ProviderError:
+    """There was no connection, or it broke before the whole answer was here."""
+    address = endpoint.address
+    found = list(causes(error))
+    retryable = True
+    if any(isinstance(cause, socket.gaierror) for cause in found):
+        advice = (
+            f"The host of {address} was not found. Check WORKBOOK_BASE_URL and your network "
+            "connection."
+        )
+    elif any(isinstance(cause, ssl.SSLCertVerificationError) for cause in found):
+        retryable = False
+        advice = (
+            f"The certificate of {address} is not trusted. If a proxy reads your traffic, add its "
+            "certificate to those of your system, or name its file in SSL_CERT_FILE."
+        )
+    elif any(isinstance(cause, ssl.SSLError) for cause in found):
+        advice = (
+            f"There is no secure connection to {address}. Check WORKBOOK_BASE_URL: a server on "
+            "your own machine usually has http:// and not https://."
+        )
+    elif any(isinstance(cause, ConnectionRefusedError) for cause in found):
+        advice = f"Nothing answers at {address}. Is the server running? Check WORKBOOK_BASE_URL."
+    else:
+        advice = (
+            f"The connection to {address} failed before there was a whole answer. Try again. If it "
+            "stays, check your network, your proxy and WORKBOOK_BASE_URL."
+        )
+    detail = endpoint.quote(str(error.__cause__ or ""))
+    return ProviderError(
+        f"{advice} ({detail})" if detail else advice, kind="connection", retryable=retryable
+    )
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and everything that led to it."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        current = waiting.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        yield current
+        waiting += [current.__cause__, current.__context__]
+        if isinstance(current, BaseExceptionGroup):
+            waiting += current.exceptions
+
+
+def too_far(endpoint: Endpoint, seconds: float) -> ProviderError:
+    """No connection within `seconds`."""
+    return ProviderError(
+        f"{endpoint.address} could not be reached within {seconds:g} seconds. Check "
+        "WORKBOOK_BASE_URL and your network connection.",
+        kind="timeout",
+        retryable=True,
+    )
+
+
+def too_slow(endpoint: Endpoint, seconds: float) -> ProviderError:
+    """No whole answer within `seconds`."""
+    return ProviderError(
+        f"{endpoint.address} did not answer within {seconds:g} seconds. Try again, or choose a "
+        "faster model (WORKBOOK_MODEL).",
+        kind="timeout",
+        retryable=True,
+    )
+
+
+# endregion: unreachable

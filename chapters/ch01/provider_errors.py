@@ -1,0 +1,157 @@
+"""There was an answer, and it is not a reply: what that means, and what to do about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from chapters.ch01.endpoint import Endpoint
+from shared.errors import ProviderError
+
+# Statuses after which the same request may succeed, besides all from 500 on.
+TEMPORARY = {408, 409, 425, 429}
+
+# Looked for in the provider's code and type. Its sentence is no sign: some say "check your plan and
+# billing" of a limit that is over in a minute.
+NO_CREDIT = re.compile(r"(?i)insufficient.?(quota|balance|credit|funds)|billing|arrear")
+
+# Looked for in all the provider says: there is no common code for it.
+TOO_LONG = re.compile(
+    r"(?i)context.?(length|size|window)|maximum context|too many (input )?tokens|prompt is too long"
+)
+
+# What an error inside an answer of status 200 says of itself, first match first.
+MEANT = (
+    (r"(?i)rate.?limit|too.?many", 429),
+    (r"(?i)auth|api.?key", 401),
+    (r"(?i)not.?found", 404),
+    (r"(?i)invalid|bad.?request|context", 400),
+)
+
+
+# region: refused
+def refused(endpoint: Endpoint, status: int, body: object, wait: str = "") -> ProviderError:
+    """The provider answered with an error status; `wait` is its Retry-After header."""
+    return _from_provider(endpoint, "provider", status, status, body, wait)
+
+
+def error_inside(endpoint: Endpoint, status: int, body: object) -> ProviderError:
+    """The provider answered that all is well, and what it sent is an error."""
+    return _from_provider(endpoint, "bad_response", status, status_meant_by(body), body, "")
+
+
+def status_meant_by(body: object) -> int:
+    """The HTTP status that an error object should have come with; 500 if it does not tell."""
+    code = body.get("code") if isinstance(body, Mapping) else None
+    if str(code) in {str(number) for number in range(400, 600)}:
+        return int(str(code))
+    words = code_of(body)
+    return next((status for pattern, status in MEANT if re.search(pattern, words)), 500)
+
+
+def _from_provider(
+    endpoint: Endpoint, kind: str, status: int, meant: int, body: object, wait: str
+) -> ProviderError:
+    said, code = said_by(body), code_of(body)
+    out_of_credit = meant == 402 or NO_CREDIT.search(code) is not None
+    too_long = meant in (400, 413, 422) and TOO_LONG.search(f"{code} {said}") is not None
+    if out_of_credit:
+        advice = (
+            "The account has no credit or quota left. Waiting does not help: check the plan and "
+            "billing of the account that WORKBOOK_API_KEY belongs to."
+        )
+    elif too_long:
+        advice = (
+            "The conversation is longer than the model can read. Start again with a smaller task, "
+            "or choose a model that reads more (WORKBOOK_MODEL)."
+        )
+    else:
+        advice = advice_for(endpoint, meant, wait)
+    quoted = f" The provider says: {endpoint.quote(said)}" if said.strip() else ""
+    return ProviderError(
+        f"{advice} (HTTP {status}){quoted}",
+        kind=kind,
+        status=status,
+        retryable=not (out_of_credit or too_long) and (meant in TEMPORARY or meant >= 500),
+    )
+
+
+def advice_for(endpoint: Endpoint, status: int, wait: str) -> str:
+    """What an HTTP status means here, and what to do."""
+    model = endpoint.quote(endpoint.model)  # a key in the wrong variable is a key all the same
+    if status == 401:
+        return f"The key was not accepted. Check WORKBOOK_API_KEY: is it for {endpoint.address}?"
+    if status == 403:
+        return (
+            "The provider does not allow this. Check WORKBOOK_API_KEY, and that its account may "
+            f"use the model '{model}' (WORKBOOK_MODEL)."
+        )
+    if status == 404:
+        return (
+            f"There is no such model or address. Check WORKBOOK_MODEL, now '{model}', and "
+            f"WORKBOOK_BASE_URL, now {endpoint.address}: it usually ends in /v1, without "
+            "/chat/completions."
+        )
+    if status in (400, 422):
+        return (
+            f"The provider did not understand the request. Check that '{model}' (WORKBOOK_MODEL) "
+            "is one of its models, and one that can call tools."
+        )
+    if status == 413:
+        return "The request is too large. Start again with a smaller task."
+    if status == 429:
+        after = f"{wait} seconds" if wait.isascii() and wait.isdecimal() else "a little"
+        return f"Too many requests. Wait {after}, then try again."
+    if status in TEMPORARY or status >= 500:
+        return (
+            "The provider, or a proxy on the way to it, has a problem. Try again in a moment. If "
+            f"it stays, check WORKBOOK_BASE_URL, now {endpoint.address}."
+        )
+    return (
+        f"No chat provider answers like this. Check WORKBOOK_BASE_URL, now {endpoint.address}: "
+        "it usually ends in /v1."
+    )
+
+
+def said_by(body: object) -> str:
+    """The sentence in an error body, wherever this provider puts it; else the body as it is."""
+    for _ in range(3):
+        if not isinstance(body, Mapping):
+            break
+        found = [body[key] for key in ("message", "error", "detail", "msg") if body.get(key)]
+        if not found:
+            break
+        body = found[0]
+    if body is None or isinstance(body, str):
+        return body or ""
+    try:
+        return json.dumps(body, ensure_ascii=False)
+    except RecursionError:
+        return ""
+
+
+def code_of(body: object) -> str:
+    """Code and type of an error body, as one text to search in."""
+    return f"{body.get('code')} {body.get('type')}" if isinstance(body, Mapping) else ""
+
+
+# endregion: refused
+
+
+# region: unreadable
+def unreadable(endpoint: Endpoint, status: int, content: bytes, reason: str) -> ProviderError:
+    """The answer is not what a chat provider sends: a web page, half a reply, nothing."""
+    page = endpoint.quote(content.decode("utf-8", "replace"))
+    begins = f"It begins: {page}" if page else "It is empty."
+    return ProviderError(
+        f"The answer from {endpoint.address} is not a chat completion: {reason}. Perhaps a proxy "
+        "answered, or the address is that of a web page: check WORKBOOK_BASE_URL, it usually ends "
+        f"in /v1. (HTTP {status}) {begins}",
+        kind="bad_response",
+        status=status,
+        retryable=True,
+    )
+
+
+# endregion: unreadable

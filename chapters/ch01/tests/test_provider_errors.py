@@ -1,0 +1,222 @@
+"""Every way a provider can fail, as a sentence that says what to do and gives nothing away."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from typing import Any
+
+import pytest
+
+from chapters.ch01.connection_errors import too_far, too_slow, unreachable
+from chapters.ch01.endpoint import Endpoint
+from chapters.ch01.provider_errors import error_inside, refused, unreadable
+from shared.errors import ConfigError
+
+KEY = "a-secret/of+mine=="
+HERE = Endpoint("https://user:pass@api.example.com/v1?k=v", KEY, "a-model")
+
+
+def openai_error(code: str | None, kind: str = "invalid_request_error", said: str = "No.") -> Any:
+    return {"message": said, "type": kind, "param": None, "code": code}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "names", "retryable"),
+    [
+        (401, openai_error("invalid_api_key"), "WORKBOOK_API_KEY", False),
+        (403, openai_error(None), "WORKBOOK_API_KEY", False),
+        (402, openai_error(None), "billing", False),
+        (404, openai_error("model_not_found"), "WORKBOOK_MODEL, now 'a-model'", False),
+        (404, "<html>Not Found</html>", "WORKBOOK_BASE_URL, now https://api.example.com/v1", False),
+        (404, {"detail": "Not Found"}, "Not Found", False),
+        (400, openai_error(None), "WORKBOOK_MODEL", False),
+        (400, openai_error("context_length_exceeded"), "smaller task", False),
+        (400, openai_error(None, "exceed_context_size_error"), "smaller task", False),
+        (400, openai_error(None, said="maximum context length is 9"), "smaller task", False),
+        (422, [{"msg": "field required"}], "field required", False),
+        (413, None, "too large", False),
+        (429, openai_error("rate_limit_exceeded", "requests"), "Wait a little", True),
+        (429, openai_error(None, said="too many tokens per minute"), "Wait a little", True),
+        (429, openai_error(None, said="check your plan and billing"), "Wait a little", True),
+        (429, openai_error("insufficient_quota", "insufficient_quota"), "billing", False),
+        (429, openai_error("billing_hard_limit_reached"), "billing", False),
+        (408, None, "Try again", True),
+        (409, None, "Try again", True),
+        (500, openai_error(None, "server_error"), "Try again", True),
+        (502, "<h1>Bad Gateway</h1>", "proxy", True),
+        (503, openai_error("503", said="Loading model"), "Loading model", True),
+        (529, None, "Try again", True),
+        (302, "", "WORKBOOK_BASE_URL", False),
+        (405, "", "WORKBOOK_BASE_URL", False),
+    ],
+)
+def test_a_status_becomes_advice(status: int, body: Any, names: str, retryable: bool) -> None:
+    error = refused(HERE, status, body)
+
+    assert names in str(error)
+    assert f"(HTTP {status})" in str(error)
+    assert (error.kind, error.status, error.retryable) == ("provider", status, retryable)
+
+
+def test_the_wait_a_provider_asks_for_is_passed_on() -> None:
+    assert "Wait 3600 seconds" in str(refused(HERE, 429, None, "3600"))
+    assert "Wait a little" in str(refused(HERE, 429, None, "Wed, 21 Oct 2026 07:28:00 GMT"))
+
+
+@pytest.mark.parametrize(
+    ("body", "names", "retryable"),
+    [
+        ({"code": 400, "message": "No."}, "WORKBOOK_MODEL", False),
+        ({"code": "401", "message": "No."}, "WORKBOOK_API_KEY", False),
+        ({"code": 429, "message": "No."}, "Too many", True),
+        ({"code": "insufficient_quota", "message": "No."}, "billing", False),
+        ({"type": "rate_limit_error", "message": "No."}, "Too many", True),
+        ({"type": "invalid_request_error", "message": "No."}, "WORKBOOK_MODEL", False),
+        ({"type": "server_error", "message": "No."}, "Try again", True),
+        ("overloaded", "overloaded", True),
+        (7, "7", True),
+    ],
+)
+def test_an_error_inside_a_good_status_is_judged_by_what_it_says(
+    body: Any, names: str, retryable: bool
+) -> None:
+    error = error_inside(HERE, 200, body)
+    assert names in str(error)
+    assert (error.kind, error.status, error.retryable) == ("bad_response", 200, retryable)
+
+
+def test_an_answer_that_is_no_reply_is_shown_short_and_harmless() -> None:
+    page = b"<html>\n<title>\x1b]0;owned\x07 \xff" + b"x" * 5_000 + b"</html>"
+
+    error = unreadable(HERE, 200, page, "it is not JSON")
+
+    shown = str(error).partition("It begins: ")[2]
+    assert len(shown) == 200
+    assert shown.startswith("<html> <title>\\x1b]0;owned\\x07 \ufffdxxx")
+    assert "\x1b" not in str(error)
+    assert "\n" not in str(error)
+    assert "WORKBOOK_BASE_URL" in str(error)
+    assert "/v1" in str(error)
+    assert (error.kind, error.retryable) == ("bad_response", True)
+    assert "It is empty." in str(unreadable(HERE, 200, b" \n", "it is not JSON"))
+
+
+def from_causes(*causes: BaseException) -> BaseException:
+    error = cause = RuntimeError("Connection error.")
+    for inner in causes:
+        cause.__cause__ = inner
+        cause = inner  # type: ignore[assignment]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "names", "retryable"),
+    [
+        (from_causes(OSError("x"), ConnectionRefusedError(111, "no")), "Nothing answers", True),
+        (from_causes(OSError("x"), socket.gaierror(-2, "no name")), "was not found", True),
+        (from_causes(ssl.SSLCertVerificationError(1, "self-signed")), "SSL_CERT_FILE", False),
+        (from_causes(ssl.SSLError(1, "wrong version number")), "http://", True),
+        (from_causes(OSError("peer closed connection")), "(peer closed connection)", True),
+        (from_causes(), "failed before there was a whole answer", True),
+        (
+            from_causes(
+                OSError("x"), ExceptionGroup("both", [OSError(), ConnectionRefusedError()])
+            ),
+            "Nothing answers",
+            True,
+        ),
+    ],
+)
+def test_no_connection_becomes_advice(error: BaseException, names: str, retryable: bool) -> None:
+    translated = unreachable(HERE, error)
+    assert names in str(translated)
+    assert "https://api.example.com/v1" in str(translated)
+    assert (translated.kind, translated.status) == ("connection", None)
+    assert translated.retryable is retryable
+
+
+def test_both_time_outs_say_how_long_was_waited() -> None:
+    far, slow = too_far(HERE, 10.0), too_slow(HERE, 0.5)
+    assert "within 10 seconds" in str(far)
+    assert "within 0.5 seconds" in str(slow)
+    assert far.kind == slow.kind == "timeout"
+    assert far.retryable
+    assert slow.retryable
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (f"bad key {KEY}, go away", "bad key [key], go away"),
+        ("in a URL: a-secret%2Fof%2Bmine%3D%3D", "in a URL: [key]"),
+        ("Incorrect API key provided: sk-ab12***wxyz.", "Incorrect API key provided: [key]"),
+        ("Authorization: Bearer abcdefgh.ijk", "Authorization: [key]"),
+        ('{"key":"gsk_abcdef"}', '{"key":"[key]"}'),
+        ("Your key: ****abcd is invalid", "Your key: [key] is invalid"),
+        ("task-list and risk-free", "task-list and risk-free"),
+        (f"{'x' * 190} {KEY} tail", f"{'x' * 190} [key] ta…"),
+        ("a\n\n  b\tc", "a b c"),
+        ("\u202eevil\x1b[2J", "\\u202eevil\\x1b[2J"),
+    ],
+)
+def test_a_quotation_holds_no_key_and_acts_on_no_terminal(said: str, shown: str) -> None:
+    assert HERE.quote(said) == shown
+    assert len(HERE.quote(said)) <= 200
+
+
+def test_a_word_in_place_of_a_key_stays_a_word() -> None:
+    local = Endpoint("http://127.0.0.1:11434/v1", "ollama", "m")
+    assert local.quote("try: ollama pull m") == "try: ollama pull m"
+
+
+def test_nothing_secret_of_an_address_is_shown() -> None:
+    for error in (refused(HERE, 401, None), refused(HERE, 404, None), too_slow(HERE, 1)):
+        assert "api.example.com/v1" in str(error)
+        assert "pass" not in str(error)
+        assert "k=v" not in str(error)
+
+
+def test_a_key_in_the_wrong_variable_is_not_shown_either() -> None:
+    mixed_up = Endpoint("https://api.example.com/v1", "a-model", "sk-abcdef123456")
+    assert "sk-abcdef" not in str(refused(mixed_up, 404, None))
+
+
+def test_the_key_is_in_no_repr() -> None:
+    assert KEY not in repr(HERE)
+
+
+@pytest.mark.parametrize("key", ["", "clé", "two words", "line\nbreak", "tab\t", "nul\0", "\x7f"])
+def test_a_key_that_no_request_can_carry_is_refused_by_name_and_not_shown(key: str) -> None:
+    with pytest.raises(ConfigError, match="WORKBOOK_API_KEY") as caught:
+        Endpoint("https://api.example.com/v1", key, "m").check()
+    assert not key or key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "localhost:8000/v1",
+        "ftp://host/v1",
+        "http://",
+        "http:///v1",
+        "http://h:port",
+        "http://[::1",
+    ],
+)
+def test_an_address_that_no_request_can_reach_is_refused_by_name(url: str) -> None:
+    with pytest.raises(ConfigError, match="WORKBOOK_BASE_URL"):
+        Endpoint(url, "a-key", "m").check()
+
+
+def test_good_settings_pass() -> None:
+    HERE.check()
+    Endpoint("http://[::1]:8080/v1", "ollama", "m").check()
+
+
+def test_a_body_nested_without_end_is_no_crash() -> None:
+    body: Any = {}
+    for _ in range(5_000):
+        body = {"message": body}
+    assert refused(HERE, 400, body).status == 400

@@ -1,0 +1,205 @@
+"""`workbook run`: one task for the agent of a chapter, in a directory, with a real model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import click
+
+from labs.chapter_number import CHAPTER
+
+if TYPE_CHECKING:
+    from labs.task import Outcome, Task
+    from shared.screen import Screen
+
+EXAMPLE = '--prompt "list the files"'
+
+
+@click.command("run", short_help="Give the agent of a chapter one task.")
+@click.option("--chapter", type=CHAPTER, required=True, help="Whose agent: 1, 2, and so on.")
+@click.option(
+    "--prompt", metavar="TEXT", required=True, help="What to do. A - reads it from standard input."
+)
+@click.option(
+    "--workspace",
+    metavar="DIR",
+    default=".",
+    help="Where the agent works. Without this: the current directory.",
+)
+@click.option(
+    "--model",
+    metavar="NAME",
+    help="Another model than WORKBOOK_MODEL. The name human is you: no key needed.",
+)
+@click.option(
+    "--max-turns",
+    metavar="K",
+    type=int,
+    default=20,
+    show_default=True,
+    help="How often the model may be asked.",
+)
+@click.option("--yes", is_flag=True, help="Answer every question with yes: commands run unasked.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object in place of the answer.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    chapter: int,
+    prompt: str,
+    workspace: str,
+    model: str | None,
+    max_turns: int,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Give the agent of a chapter one task, and let it work until it answers.
+
+    The answer goes to standard output, what happens on the way to standard error. You are asked
+    before a shell command runs. The shell is no sandbox: a command can do whatever you can do.
+
+    \b
+      workbook run --chapter 2 --prompt "what is in README.md?"
+      workbook run --chapter 2 --prompt "list the files" --model human
+      git log -5 | workbook run --chapter 1 --prompt - > summary.txt
+
+    The model is the one in your .env; see .env.example. With --model human you are the model: you
+    see what a model would see, and answer with text or tool calls.
+
+    With --json, standard output holds one object:
+
+    \b
+      answer   the final text; null if there is none
+      partial  what came of a reply that broke off; mostly ""
+      turns    how often the model was asked
+      usage    {"input_tokens": …, "output_tokens": …} in all; null if unknown
+      error    null, or {"type": …, "message": …}
+      exit     the exit code
+
+    Exit codes: 0 done; 1 the run failed (turn limit, reply cut off or refused, provider error);
+    2 wrong usage or configuration, and nothing is printed to standard output; 130 interrupted.
+    """
+    from labs.provider import configured
+    from labs.task import Task
+    from shared.config import HUMAN
+    from shared.screen import Screen
+
+    folder = _existing_directory(workspace)
+    if max_turns < 1:
+        raise click.BadParameter(
+            "at least 1: how often may the model be asked?", param_hint="--max-turns"
+        )
+    human = model == HUMAN
+    if human and prompt == "-":
+        raise click.UsageError(
+            "With --prompt - and --model human, the task and your replies would both come from "
+            f"standard input. Give the task here: {EXAMPLE}"
+        )
+    text = _checked(_standard_input() if prompt == "-" else prompt)
+    settings = None if human else configured(model=model, chapter=chapter)
+    task = Task(chapter, text, folder, settings, max_turns, approve_all=yes)
+    screen = Screen(sys.stderr)
+    _announce(task, screen)
+    outcome = _perform(task)
+    _report(outcome, screen, as_json=as_json)
+    ctx.exit(outcome.exit)
+
+
+def _existing_directory(name: str) -> Path:
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        problem = f"{name!r} is a file. Name the directory that it is in."
+    else:
+        problem = f"there is no {name!r}. Make it first, or leave this out to work right here."
+    raise click.BadParameter(problem, param_hint="--workspace")
+
+
+def _standard_input() -> str:
+    stream = sys.stdin.buffer
+    if stream.isatty():
+        click.echo("Type the task, then Ctrl-D on a line of its own.", err=True)
+    try:
+        return stream.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _bad_prompt("standard input is not UTF-8 text.") from None
+
+
+def _checked(prompt: str) -> str:
+    if not prompt.strip():
+        raise _bad_prompt(f"it is empty. Say what to do: {EXAMPLE}")
+    try:
+        prompt.encode()
+    except UnicodeEncodeError:
+        raise _bad_prompt("it is not UTF-8 text.") from None
+    return prompt
+
+
+def _bad_prompt(problem: str) -> click.BadParameter:
+    return click.BadParameter(problem, param_hint="--prompt")
+
+
+def _announce(task: Task, screen: Screen) -> None:
+    """Say what is about to run, before the slow import of a provider's client."""
+    from shared.screen import Style
+    from shared.text import visible
+
+    if task.settings:
+        host, source = urlsplit(task.settings.base_url).netloc, task.settings.source
+        line = f"chapter {task.chapter}, model {task.settings.model} at {host} (see {source})"
+        screen.line(visible(line))
+    if task.approve_all:
+        screen.line(
+            "--yes: EVERY QUESTION IS ANSWERED WITH YES. Commands run without asking, and can do "
+            "whatever you can do.",
+            Style.BAD,
+        )
+
+
+def _perform(task: Task) -> Outcome:
+    from labs.task import perform
+
+    try:
+        return perform(task)
+    except OSError as error:  # of the workspace: what goes wrong in a tool is a result
+        reason = error.strerror or type(error).__name__
+        raise click.BadParameter(
+            f"{str(task.workspace)!r} cannot be opened: {reason}.", param_hint="--workspace"
+        ) from None
+
+
+def _report(outcome: Outcome, screen: Screen, *, as_json: bool) -> None:
+    from shared.screen import Style
+    from shared.text import visible
+
+    if outcome.partial.strip():
+        screen.labelled("partial", visible(outcome.partial.strip("\n")), style=Style.STRONG)
+    if outcome.message is not None:
+        if outcome.exit == 130 and sys.stderr.isatty():
+            screen.line()  # the terminal has written ^C
+        screen.line(visible(outcome.message), Style.BAD)
+    if as_json:
+        click.echo(_as_json(outcome))
+    elif outcome.answer is not None:
+        answer = outcome.answer
+        click.echo(visible(answer) if sys.stdout.isatty() else answer)
+
+
+def _as_json(outcome: Outcome) -> str:
+    usage = outcome.usage
+    error = {"type": outcome.error, "message": outcome.message} if outcome.error else None
+    return json.dumps(
+        {
+            "answer": outcome.answer,
+            "partial": outcome.partial,
+            "turns": outcome.turns,
+            "usage": usage
+            and {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+            "error": error,
+            "exit": outcome.exit,
+        }
+    )

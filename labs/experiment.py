@@ -1,0 +1,162 @@
+"""What every lab does: a throw-away workspace, a run of the real agent, a transcript, the facts."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TextIO
+
+from labs.kit import open_kit
+from shared.console import Console
+from shared.errors import WorkbookError
+from shared.events import Emit
+from shared.history import History
+from shared.messages import AssistantMessage, Request, ToolCall, ToolResult
+from shared.plan import Kit, Plan
+from shared.ports import Approver, CommandOutcome, CommandRunner, Model
+from shared.scripted import Reply, ScriptedModel, ScriptError
+
+WORDS = (
+    "amber",
+    "basalt",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "garnet",
+    "harbor",
+    "indigo",
+    "juniper",
+)
+
+
+def introduce(number: int, title: str, *, live: bool, out: TextIO) -> None:
+    """Say what is about to happen and what in it is real."""
+    model = "The model is the one in your .env" if live else "The model follows a script"
+    print(f"Lab {number}: {title}", file=out)
+    print(f"{model}; the loop, the tools and the files are real.\n", file=out)
+
+
+def code_word() -> str:
+    """A word nobody can know who has not read it: random in every run."""
+    return f"{secrets.choice(WORDS)}-{secrets.randbelow(9000) + 1000}"
+
+
+@contextlib.contextmanager
+def throw_away_folder(*, keep: bool, out: TextIO) -> Iterator[Path]:
+    """A fresh folder, removed at the end unless `keep`, in which case its path is printed."""
+    folder = Path(tempfile.mkdtemp(prefix="workbook-lab-"))
+    try:
+        yield folder
+    finally:
+        if keep:
+            print(f"\nThe workspace is kept: {folder}", file=out)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class Witness:
+    """A model that lets every request through and remembers it, whoever answers."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.requests: list[Request] = []
+
+    async def reply(self, request: Request, emit: Emit) -> AssistantMessage:
+        """What the model inside replies."""
+        self.requests.append(request)
+        return await self._model.reply(request, emit)
+
+
+class WitnessedCommands:
+    """A command runner that remembers what really ran."""
+
+    def __init__(self, commands: CommandRunner) -> None:
+        self._commands = commands
+        self.ran: list[str] = []
+
+    async def run(self, command: str) -> CommandOutcome:
+        """Run `command` for real."""
+        self.ran.append(command)
+        return await self._commands.run(command)
+
+
+@dataclass
+class Answers:
+    """A person whose answers are known beforehand: yes to a command that holds one of `allowed`."""
+
+    allowed: Sequence[str]
+    out: TextIO
+    questions: list[str] = field(default_factory=list)
+
+    async def ask(self, question: str) -> str:
+        """Answer, and show question and answer in the transcript."""
+        self.questions.append(question)
+        answer = "yes" if any(part in question for part in self.allowed) else "no"
+        print(f"{question}{answer}", file=self.out)
+        return answer
+
+
+@dataclass
+class Observed:
+    """What a run left behind, for the facts to look at."""
+
+    requests: list[Request]
+    commands: list[str]
+    history: History
+    reply: AssistantMessage | None
+    error: Exception | None
+
+    @property
+    def results(self) -> list[ToolResult]:
+        """The tool results, in order."""
+        return [message for message in self.history if isinstance(message, ToolResult)]
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        """The tool calls, in order."""
+        return [
+            call
+            for message in self.history
+            if isinstance(message, AssistantMessage)
+            for call in message.calls
+        ]
+
+    @property
+    def answer(self) -> str:
+        """The text of the final reply; empty if there is none."""
+        return self.reply.text if self.reply else ""
+
+    def codes(self, tool: str) -> list[str | None]:
+        """The codes of the results of one tool, in order; None for a success."""
+        return [result.code for result in self.results if result.name == tool]
+
+
+async def observe(
+    plan: Callable[[Kit], Plan],
+    workspace: Path,
+    prompt: str,
+    *,
+    script: Sequence[Reply],
+    live: Model | None,
+    approver: Approver,
+    out: TextIO,
+) -> Observed:
+    """Run a chapter's agent for real, against the script or a live model, and show it on `out`."""
+    model = Witness(live or ScriptedModel(script))
+    with open_kit(workspace, model, approver, secrets=()) as kit:
+        commands = WitnessedCommands(kit.commands)
+        kit = replace(kit, commands=commands)
+        conversation = plan(kit).with_listeners(Console(out)).build(kit)
+        reply: AssistantMessage | None = None
+        error: Exception | None = None
+        try:
+            reply = await conversation.ask(prompt)
+        except (WorkbookError, ScriptError) as caught:
+            error = caught
+    return Observed(model.requests, commands.ran, conversation.history, reply, error)

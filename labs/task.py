@@ -1,0 +1,117 @@
+"""One task for one agent: put it together, ask it, and say what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from labs.catalog import plan_of
+from labs.human import HumanLeft
+from labs.kit import human_model, open_kit, open_model
+from labs.line_reader import LineReader
+from labs.terminal import AlwaysYes, TerminalApprover
+from shared.config import Settings
+from shared.console import Console
+from shared.errors import RunError, WorkbookError
+from shared.events import Event, Listener, MessageAdded, TurnStarted
+from shared.messages import AssistantMessage, Usage
+from shared.ports import Model
+
+DONE, FAILED, INTERRUPTED = 0, 1, 130
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What to do, where, by which chapter's agent. Without `settings` you are the model."""
+
+    chapter: int
+    prompt: str
+    workspace: Path
+    settings: Settings | None
+    max_turns: int
+    approve_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a task. `answer` is None unless it is done; `partial` is what came of one."""
+
+    exit: int
+    turns: int
+    usage: Usage | None
+    answer: str | None = None
+    partial: str = ""
+    error: str | None = None
+    message: str | None = None
+
+
+class Tally:
+    """A listener that counts the turns and adds up what the replies cost."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.usage: Usage | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Count one event."""
+        match event:
+            case TurnStarted():
+                self.turns += 1
+            case MessageAdded(message=AssistantMessage(usage=Usage() as usage)):
+                so_far = self.usage or Usage(0, 0)
+                self.usage = Usage(
+                    so_far.input_tokens + usage.input_tokens,
+                    so_far.output_tokens + usage.output_tokens,
+                )
+
+
+def perform(task: Task) -> Outcome:
+    """Run the task to its end, whatever that is. Raises ConfigError and OSError only.
+
+    Ctrl-C cancels it: running commands are killed and the history is closed before this returns.
+    """
+    tally = Tally()
+    try:
+        reply = asyncio.run(_ask(task, tally))
+    except KeyboardInterrupt:
+        return Outcome(
+            INTERRUPTED, tally.turns, tally.usage, error="Interrupted", message="Interrupted."
+        )
+    except (RunError, WorkbookError) as error:
+        if not tally.turns and not isinstance(error, RunError):
+            raise
+        return Outcome(
+            INTERRUPTED if isinstance(error, HumanLeft) else FAILED,
+            tally.turns,
+            tally.usage,
+            partial=getattr(error, "text", ""),
+            error=type(error).__name__,
+            message=str(error),
+        )
+    return Outcome(DONE, tally.turns, tally.usage, answer=reply.text)
+
+
+async def _ask(task: Task, tally: Tally) -> AssistantMessage:
+    lines = LineReader(sys.stdin)
+    approver = AlwaysYes() if task.approve_all else TerminalApprover(lines)
+    secrets = [task.settings.api_key] if task.settings else []
+    listeners: list[Listener] = [tally]
+    if task.settings:  # a person who is the model sees everything there
+        listeners.append(Console(sys.stderr, outcome=False))
+    async with _model(task.settings, lines) as model:
+        with open_kit(task.workspace, model, approver, secrets) as kit:
+            plan = plan_of(task.chapter)(kit).with_listeners(*listeners)
+            return await plan.build(kit).ask(task.prompt, max_turns=task.max_turns)
+
+
+@asynccontextmanager
+async def _model(settings: Settings | None, lines: LineReader) -> AsyncIterator[Model]:
+    if settings is None:
+        yield human_model(lines)
+        return
+    async with open_model(settings) as model:
+        yield model

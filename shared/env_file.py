@@ -1,0 +1,71 @@
+"""Reading the workbook's variables out of a `.env` file, without touching the environment."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from shared.errors import ConfigError
+from shared.text import visible
+
+PREFIX = "WORKBOOK_"
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """The `WORKBOOK_` variables of a `.env` file; empty if there is no file, or it holds none.
+
+    Raises ConfigError if the file names such a variable and cannot be understood. A file that does
+    not is somebody else's: whatever is wrong with it is none of our business.
+    """
+    if not path.is_file():  # `.env` is also a common name for a virtual environment
+        return {}
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ConfigError(
+            f"{path} cannot be read: {reason}. Make it readable, or move it away."
+        ) from None
+    if not _mentions_us(content):
+        return {}
+    return _parse(_decode(content, path), path)
+
+
+def _mentions_us(content: bytes) -> bool:
+    return any(
+        PREFIX.encode(encoding) in content for encoding in ("ascii", "utf-16-le", "utf-16-be")
+    )
+
+
+def _decode(content: bytes, path: Path) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:  # UTF-16, which some Windows shells write, is mostly valid UTF-8 with NULs
+        raise ConfigError(f"{path} is not UTF-8 text. Save it again as UTF-8.")
+    return text
+
+
+def _parse(text: str, path: Path) -> dict[str, str]:
+    # Imported here: it costs as much as everything else `workbook list` loads.
+    from dotenv import dotenv_values
+    from dotenv.parser import parse_stream
+
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.error:
+            raw = binding.original.string  # may start with the empty lines before the bad one
+            number = binding.original.line + raw[: len(raw) - len(raw.lstrip())].count("\n")
+            raise ConfigError(
+                f"{path}, line {number}: this is not a line of the form NAME=value. "
+                "Put a value with spaces or quotes between quotes, and # before a remark."
+            )
+    values = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    for name, value in values.items():
+        if name.startswith(PREFIX) and value is None:
+            raise ConfigError(f"{path}: {visible(name)} has no value. Write {visible(name)}=value.")
+    return {
+        name: value
+        for name, value in values.items()
+        if name.startswith(PREFIX) and value is not None
+    }

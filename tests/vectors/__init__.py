@@ -1,0 +1,1 @@
+"""Inputs and right answers as data, and the programs that run them."""
