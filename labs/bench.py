@@ -1,0 +1,351 @@
+"""What the workbook costs, as ratios measured in one run: `python -m labs.bench [--json]`.
+
+Every figure is a ratio against a floor that is timed in the same run, in interleaved rounds, in CPU
+time, so that it means the same on a fast machine and on a slow one. The floor of a turn is a bare
+loop with the same pydantic validation; that of a file read is `open().read()`; that of a search is
+pathlib and a plain `os.scandir` walk; that of an import is `import pydantic`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from chapters.ch02.workspace import open_workspace
+from pydantic import TypeAdapter
+
+from chapters.ch01.loop import run
+from chapters.ch02.registry import Arguments, Registry, define_tool
+from shared.events import Emit, Event, fan_out
+from shared.history import History
+from shared.messages import (
+    AssistantMessage,
+    Request,
+    StopReason,
+    Text,
+    ToolCall,
+    UserMessage,
+)
+from shared.sources import Inbox
+from shared.tools import Effect, call_handler
+
+ROUNDS = 7
+
+RUNNER = asyncio.Runner()  # one event loop for everything: starting one is not what is measured
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One ratio: what it is, its median and range over the rounds, and the target."""
+
+    name: str
+    ratio: float
+    lowest: float
+    highest: float
+    target: str
+
+
+def paired(name: str, target: str, ours: Callable[[], None], floor: Callable[[], None]) -> Figure:
+    """Time both in turn, `ROUNDS` times, and take the median of the ratios of each round."""
+    ours()
+    floor()
+    ratios = []
+    for _ in range(ROUNDS):
+        base = cpu_seconds(floor)
+        ratios.append(cpu_seconds(ours) / base)
+    return Figure(name, statistics.median(ratios), min(ratios), max(ratios), target)
+
+
+def cpu_seconds(action: Callable[[], None]) -> float:
+    """CPU time of one call, children it waited for included, with the collector off."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = os.times()
+        begun = time.process_time()
+        action()
+        spent = time.process_time() - begun
+        end = os.times()
+    finally:
+        gc.enable()
+    children = (end.children_user - start.children_user) + (
+        end.children_system - start.children_system
+    )
+    return spent + children
+
+
+# A turn: one call of add(a, b), validated, run, answered.
+
+
+class Add(Arguments):
+    """Two numbers."""
+
+    a: int
+    b: int
+
+
+async def add(arguments: Add) -> str:
+    """Their sum."""
+    return str(arguments.a + arguments.b)
+
+
+class CountingModel:
+    """An in-process model that asks for one addition a turn, `turns` times, and then says so."""
+
+    def __init__(self, turns: int) -> None:
+        self._left = turns
+
+    async def reply(self, request: Request, emit: Emit) -> AssistantMessage:
+        """The next reply."""
+        if not self._left:
+            return AssistantMessage((Text("done"),))
+        self._left -= 1
+        call = ToolCall(f"call_{self._left}", "add", '{"a": 2, "b": 3}')
+        return AssistantMessage((call,), StopReason.TOOL_USE)
+
+
+def run_agent(turns: int) -> None:
+    """Our loop, registry, history and events, for `turns` turns."""
+    seen: list[type[Event]] = []
+
+    def listener(event: Event) -> None:
+        seen.append(type(event))
+
+    inbox = Inbox()
+    inbox.put(UserMessage("go"))
+    tool = define_tool("add", "Add two numbers.", Effect.READ, Add, add)
+    RUNNER.run(
+        run(
+            CountingModel(turns),
+            Registry((tool,), call_handler),
+            History(),
+            arrivals=inbox,
+            emit=fan_out([listener]),
+            max_turns=turns + 1,
+        )
+    )
+    assert len(seen) > turns * 6
+
+
+def plain_add(a: int, b: int) -> int:
+    """The floor's tool."""
+    return a + b
+
+
+ADD = TypeAdapter(plain_add)
+
+
+def run_floor(turns: int) -> None:
+    """The least that can be called an agent: a list of dicts, a dict of tools, validated calls."""
+
+    async def model(messages: list[dict[str, Any]], left: int) -> dict[str, Any]:
+        if not left:
+            return {"role": "assistant", "content": "done", "tool_calls": []}
+        call = {"id": f"call_{left}", "name": "add", "arguments": '{"a": 2, "b": 3}'}
+        return {"role": "assistant", "content": "", "tool_calls": [call]}
+
+    async def loop() -> None:
+        messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+        tools = {"add": ADD}
+        left = turns
+        while True:
+            reply = await model(messages, left)
+            left -= 1
+            messages.append(reply)
+            if not reply["tool_calls"]:
+                return
+            for call in reply["tool_calls"]:
+                try:
+                    content = str(tools[call["name"]].validate_json(call["arguments"]))
+                except Exception as error:
+                    content = f"Error: {error}"
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+
+    RUNNER.run(loop())
+
+
+def growth(name: str, target: str, few: int, many: int) -> Figure:
+    """The cost of a turn in a run of `many` turns over that in a run of `few`."""
+    repeat = many // few
+    run_agent(few)
+    ratios = []
+    for _ in range(ROUNDS):
+        short = cpu_seconds(lambda: [run_agent(few) for _ in range(repeat)])  # type: ignore[arg-type, func-returns-value]
+        ratios.append(cpu_seconds(lambda: run_agent(many)) / short)
+    return Figure(name, statistics.median(ratios), min(ratios), max(ratios), target)
+
+
+def peak_memory(function: str) -> float:
+    """Peak memory in MB of a fresh process that runs `function` for 10,000 turns."""
+    program = f"from labs.bench import {function}, peak\n{function}(10_000)\nprint(peak())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+def peak() -> float:
+    """Peak resident memory of this process in MB."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        import psutil
+
+        return float(psutil.Process().memory_info().peak_wset) / 2**20
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return kilobytes / 1024 if sys.platform != "darwin" else kilobytes / 2**20
+
+
+# Files.
+
+
+def read_figure(root: Path) -> Figure:
+    """How many reads at depth 3 the adapter does in the time of one plain read, confined or not."""
+    path = root / "a" / "b" / "c" / "file.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text("x" * 1000)
+    count = 3000
+
+    async def confined() -> None:
+        for _ in range(count):
+            await files.read_text("a/b/c/file.txt")
+
+    def plain() -> None:
+        for _ in range(count):
+            with open(path, encoding="utf-8") as file:  # noqa: PTH123
+                file.read()
+
+    with open_workspace(root) as files:
+        cost = paired("", "", lambda: RUNNER.run(confined()), plain)
+    return Figure(
+        "reads at depth 3, rate over plain open().read()",
+        1 / cost.ratio,
+        1 / cost.highest,
+        1 / cost.lowest,
+        ">= 0.45",
+    )
+
+
+def glob_figures(root: Path, count: int) -> list[Figure]:
+    """A search for **/*.py in a tree of `count` files."""
+    for folder in range(count // 100):
+        inside = root / f"d{folder % 40}" / f"e{folder}"
+        inside.mkdir(parents=True)
+        for number in range(100):
+            (inside / f"f{number}.{'py' if number % 5 == 0 else 'txt'}").touch()
+    expected = count // 5
+
+    def ours() -> None:
+        with open_workspace(root) as files:
+            assert len(RUNNER.run(files.glob("**/*.py"))) == expected
+
+    def by_pathlib() -> None:
+        assert len(sorted(str(path) for path in root.glob("**/*.py"))) == expected
+
+    def by_scandir() -> None:
+        found, stack = [], [str(root)]
+        while stack:
+            with os.scandir(stack.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        stack.append(entry.path)
+                    elif entry.name.endswith(".py"):
+                        found.append(entry.path)
+        assert len(sorted(found)) == expected
+
+    name = f"glob **/*.py over {count:,} files, CPU over"
+    return [
+        paired(f"{name} pathlib", "<= 1", ours, by_pathlib),
+        paired(f"{name} a bare scandir walk", "aim 1.3", ours, by_scandir),
+    ]
+
+
+# Start-up.
+
+
+def fresh(program: str) -> Callable[[], None]:
+    """An action that runs `program` in a fresh interpreter."""
+
+    def action() -> None:
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+    return action
+
+
+BUILD_CHAPTER_2 = (
+    "from chapters import ch02\nfrom shared.testing import fake_kit\nch02.plan(fake_kit())"
+)
+
+
+def measure(files: int) -> list[Figure]:
+    """All figures, in the order in which they are printed."""
+    figures = [
+        paired(
+            "a tool-call turn, 200 turns, events on, over a bare loop",
+            "<= 8",
+            lambda: run_agent(200),
+            lambda: run_floor(200),
+        ),
+        growth("a turn in a run of 800 over one in a run of 50", "<= 1.3", 50, 800),
+    ]
+    floor_memory = peak_memory("run_floor")
+    memory = peak_memory("run_agent") / floor_memory
+    figures.append(
+        Figure("peak memory of 10,000 turns over the floor's", memory, memory, memory, "<= 2")
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        figures.append(read_figure(Path(folder)))
+    with tempfile.TemporaryDirectory() as folder:
+        figures.extend(glob_figures(Path(folder), files))
+    figures.append(
+        paired(
+            "import chapters.ch02 and make its plan, over import pydantic",
+            "<= 1.3",
+            fresh(BUILD_CHAPTER_2),
+            fresh("import pydantic\nclass M(pydantic.BaseModel):\n    a: int"),
+        )
+    )
+    figures.append(
+        paired(
+            "workbook list over python -c pass",
+            "<= 2.5 and 40 ms",
+            fresh("from labs.cli import main\nmain(['list'], standalone_mode=False)"),
+            fresh("pass"),
+        )
+    )
+    return figures
+
+
+def main() -> None:
+    """Print the figures as a table or as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument(
+        "--files", type=int, default=100_000, help="size of the searched tree (default 100,000)"
+    )
+    options = parser.parse_args()
+    figures = measure(options.files)
+    if options.json:
+        print(json.dumps([asdict(figure) for figure in figures], indent=2))
+        return
+    for figure in figures:
+        print(
+            f"{figure.ratio:7.2f}  ({figure.lowest:.2f} to {figure.highest:.2f})  "
+            f"{figure.name}  [target {figure.target}]"
+        )
+
+
+if __name__ == "__main__":
+    main()
