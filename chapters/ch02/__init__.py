@@ -13,12 +13,12 @@ PROFILE = ch01.PROFILE.extend(
 )
 
 
-# region: plan
 def plan(kit: Kit) -> Plan:
     """Chapter 1's agent, and four tools that know where the workspace ends."""
     from chapters.ch02.file_tools import edit_file, glob, read_file, write_file
     from chapters.ch02.registry import Registry
 
+    # region: plan
     return (
         ch01.plan(kit)
         .with_dispatcher(Registry)
@@ -26,6 +26,4 @@ def plan(kit: Kit) -> Plan:
             read_file(kit.files), write_file(kit.files), edit_file(kit.files), glob(kit.files)
         )
     )
-
-
-# endregion: plan
+    # endregion: plan

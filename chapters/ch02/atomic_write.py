@@ -23,7 +23,6 @@ def temporary_name() -> str:
     return f".ws-{os.urandom(8).hex()}.tmp"
 
 
-# region: replace
 def replace_file(
     name: str,
     temporary: str,
@@ -58,9 +57,6 @@ def replace_file(
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
         raise
-
-
-# endregion: replace
 
 
 def _keep_owner_and_mode(descriptor: int, old: os.stat_result, mode: int) -> None:

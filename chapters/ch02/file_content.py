@@ -28,7 +28,6 @@ def encode(text: str) -> bytes:
         ) from None
 
 
-# region: replace_first
 def replace_first(data: bytes, old: str, new: str, path: str) -> bytes:
     """`data` with the first occurrence of `old` replaced; every byte around it stays as it was.
 
@@ -43,6 +42,3 @@ def replace_first(data: bytes, old: str, new: str, path: str) -> bytes:
     if start < 0:
         raise file_error("text_not_found", path)
     return data[:start] + replacement + data[start + len(wanted) :]
-
-
-# endregion: replace_first

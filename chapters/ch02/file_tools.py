@@ -18,7 +18,7 @@ WorkspacePath = Annotated[
 ]
 
 
-# region: read_file
+# region: read_arguments
 class ReadFile(Arguments):
     """Which file, and how much of it."""
 
@@ -26,6 +26,9 @@ class ReadFile(Arguments):
     limit: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="At most this many lines, from the start."
     )
+
+
+# endregion: read_arguments
 
 
 def read_file(files: WorkspaceFiles) -> Tool:
@@ -62,10 +65,6 @@ def first_lines(text: str, limit: int) -> str:
     return "\n".join(lines[:limit]) + f"\n... ({total - limit} more lines)"
 
 
-# endregion: read_file
-
-
-# region: write_file
 class WriteFile(Arguments):
     """Which file, and everything that shall be in it."""
 
@@ -90,10 +89,6 @@ def write_file(files: WorkspaceFiles) -> Tool:
     )
 
 
-# endregion: write_file
-
-
-# region: edit_file
 class EditFile(Arguments):
     """Which file, what to look for, what to put there."""
 
@@ -121,10 +116,6 @@ def edit_file(files: WorkspaceFiles) -> Tool:
     )
 
 
-# endregion: edit_file
-
-
-# region: glob
 class Glob(Arguments):
     """What to look for."""
 
@@ -148,6 +139,3 @@ def glob(files: WorkspaceFiles) -> Tool:
         Glob,
         handler,
     )
-
-
-# endregion: glob

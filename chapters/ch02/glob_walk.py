@@ -48,7 +48,6 @@ class _Search:
         self._pattern = pattern
         self.found: list[str] = []
 
-    # region: scan
     def scan(self, directory: int, prefix: str, steps: Steps) -> None:
         """Add what matches in `directory` and below; `prefix` is its path with a slash."""
         fits = self._pattern.ending(steps)
@@ -68,8 +67,6 @@ class _Search:
             # A name that no path may contain also ends the descent: what is below has no path.
             if following and is_usable(prefix + name, len(prefix)):
                 self._descend(directory, name, prefix, following)
-
-    # endregion: scan
 
     def _descend(self, parent: int, name: str, prefix: str, steps: Steps) -> None:
         try:

@@ -23,7 +23,6 @@ def write_file(place: Walk, data: bytes, *, fsync: bool) -> None:
         _create(place.directory, place.missing, data, fsync)
 
 
-# region: create
 def _create(directory: int, names: tuple[str, ...], data: bytes, fsync: bool) -> None:
     """Create the file `names[-1]` below `directory`, and the directories on the way to it."""
     name, rest = names[0], names[1:]
@@ -53,9 +52,6 @@ def _make_directory(directory: int, name: str) -> bool:
     except FileExistsError:
         return False
     return True
-
-
-# endregion: create
 
 
 def _replace(

@@ -79,7 +79,6 @@ def _strip(schema: dict[str, Any]) -> None:
             _strip(inner)
 
 
-# region: registry
 class Registry:
     """All the tools of an agent by name, and the way a call takes to one of them.
 
@@ -95,6 +94,7 @@ class Registry:
             self._register(tool)
         self.specs: tuple[ToolSpec, ...] = tuple(tool.spec for tool in self._tools.values())
 
+    # region: calls
     def prepare(self, call: ToolCall) -> PreparedCall:
         """Find the tool, parse, validate. Has no side effect; raises ToolError."""
         tool = self._tools.get(call.name)
@@ -105,6 +105,8 @@ class Registry:
     async def invoke(self, prepared: PreparedCall) -> str:
         """Run a prepared call through the layers to its handler."""
         return await self._invoke(prepared)
+
+    # endregion: calls
 
     async def run(
         self, calls: Sequence[ToolCall], answer: Callable[[ToolResult], None], emit: Emit
@@ -123,6 +125,3 @@ class Registry:
         if not tool.spec.description.strip():
             raise ValueError(f"tool {tool.name!r} has no description")
         self._tools[tool.name] = tool
-
-
-# endregion: registry

@@ -108,7 +108,6 @@ class ResolvingFiles:
             raise from_os_error(error, path) from None
         return real.relative_to(self._root).joinpath(*missing).as_posix()
 
-    # region: resolve
     def _resolve(self, names: tuple[str, ...]) -> tuple[Path, tuple[str, ...]]:
         """The real path of as much of `names` as exists, and the names that do not exist."""
         path = self._root.joinpath(*names)
@@ -139,8 +138,6 @@ class ResolvingFiles:
     def _verify(self, descriptor: int) -> None:
         if not path_of(descriptor).is_relative_to(self._root):
             raise os_error(errno.EXDEV)
-
-    # endregion: resolve
 
     def _read(self, names: tuple[str, ...]) -> bytes:
         real, missing = self._resolve(names)

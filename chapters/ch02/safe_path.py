@@ -63,7 +63,6 @@ def is_usable(path: str, known: int = 0) -> bool:
     return True
 
 
-# region: rules
 def _parse(path: object, forbidden: re.Pattern[str]) -> tuple[str, ...]:
     # The order is part of the contract: a path that breaks several rules gets the first one's code.
     if not isinstance(path, str):
@@ -108,9 +107,6 @@ def _parse(path: object, forbidden: re.Pattern[str]) -> tuple[str, ...]:
         if _is_device(name):
             raise _invalid(path, f"{shown(name)} is the name of a device on Windows")
     return names
-
-
-# endregion: rules
 
 
 def _utf8_size(path: str) -> int:

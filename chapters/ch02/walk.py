@@ -108,6 +108,8 @@ class Walk:
         # Closing is the way back. Opening ".." would lead to wherever the directory is by now.
         os.close(self._opened.pop())
 
+    # endregion: walk
+
     def _follow(self, name: str, *, last: bool) -> list[str]:
         """What is to be walked in place of the link `name`, the next name at the end."""
         self._links += 1
@@ -127,8 +129,6 @@ class Walk:
         if target.startswith("/"):
             raise os_error(errno.EXDEV)
         return [part for part in reversed(target.split("/")) if part not in ("", ".")]
-
-    # endregion: walk
 
     def _close(self) -> None:
         for descriptor in self._opened[1:]:

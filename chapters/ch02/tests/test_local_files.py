@@ -340,7 +340,7 @@ async def test_a_directory_that_somebody_else_made_is_not_removed(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", fail)
         assert await code_of(local.write_text("theirs/x.txt", "x")) == "no_space"
-    assert names(root / "theirs") == []
+    assert (root / "theirs").is_dir()
     await local.write_text("theirs/y.txt", "y")
     assert names(root / "theirs") == ["y.txt"]
 
@@ -411,6 +411,21 @@ async def test_a_file_that_becomes_a_link_after_the_look_is_not_opened(
 
     monkeypatch.setattr(os, "lstat", look_then_exchange)
     assert await code_of(local.read_text("a.txt")) == "conflict"
+
+
+async def test_a_directory_that_becomes_a_link_after_the_look_is_not_searched(
+    local: LocalFiles, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_open = os.open
+
+    def exchange_then_open(name: Any, *args: Any, **kwargs: Any) -> int:
+        if name == "d":
+            (root / "d").rename(root / "moved")
+            (root / "d").symlink_to("../out")
+        return real_open(name, *args, **kwargs)
+
+    monkeypatch.setattr(os, "open", exchange_then_open)
+    assert await local.glob("**/*") == ["a.txt"]
 
 
 async def test_a_write_ends_in_the_directory_that_was_walked_to(

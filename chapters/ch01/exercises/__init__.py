@@ -1,0 +1,1 @@
+"""The exercises of chapter 1; each folder is one: statement, solution, starter, tests, hints."""

@@ -1,0 +1,1 @@
+"""Exercise: a model that answers from rules."""

@@ -1,0 +1,1 @@
+"""Exercise: record a run and replay it."""

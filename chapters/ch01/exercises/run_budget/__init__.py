@@ -1,0 +1,1 @@
+"""Exercise: a time and output budget for the shell."""

@@ -1,0 +1,1 @@
+"""Exercise: stop when the same call fails three times in a row."""

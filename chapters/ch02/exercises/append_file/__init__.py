@@ -1,0 +1,1 @@
+"""Exercise: a tool that adds to the end of a file."""

@@ -1,0 +1,1 @@
+"""Exercise: a layer that says what would be written."""

@@ -1,0 +1,1 @@
+"""Exercise: a tool that moves a file and loses nothing."""

@@ -1,0 +1,1 @@
+"""Exercise: reading a long file piece by piece."""

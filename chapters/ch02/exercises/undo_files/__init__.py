@@ -1,0 +1,1 @@
+"""Exercise: a workspace whose writes can be taken back."""
