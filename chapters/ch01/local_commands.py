@@ -65,12 +65,12 @@ class LocalCommands:
             running = RunningCommand(process, CommandOutput(self._max_characters))
             exit_code = await running.wait(self._timeout)
             if exit_code is None:
-                kill_tree(process.pid)
+                end(process)
                 await running.drain()
         except BaseException:
             # Whatever stops us, a cancellation above all, must not leave the tree alive. Here is no
             # `await` at which a second cancellation could get in.
-            kill_tree(process.pid)
+            end(process)
             raise
         return CommandOutcome(
             running.output.close(),
@@ -117,6 +117,12 @@ if sys.platform == "win32":
     OWN_GROUP = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
 else:
     OWN_GROUP = {"start_new_session": True}
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill the shell with everything it started, and take note of its death."""
+    kill_tree(process.pid)
+    process.poll()  # otherwise it stays a zombie for as long as an escaped process holds the pipe
 
 
 def start_failed(reason: str) -> ToolError:

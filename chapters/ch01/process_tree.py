@@ -21,9 +21,10 @@ PATIENCE = 1.0  # seconds until a killed process must be gone
 def kill_tree(root: int) -> None:
     """Kill the process `root`, which leads its own session, and all its descendants.
 
-    First everything is stopped, until a look round finds nobody new: who is stopped starts no more
-    processes. Then everything is killed. Neither can be refused, and no process is asked to end
-    politely first. Returns when all are gone, after `PATIENCE` seconds at the latest.
+    First everything is stopped: its group at one blow, then whoever a look round finds, until it
+    finds nobody new, for who is stopped starts no more processes. Then everything is killed.
+    Neither can be refused, and no process is asked to end politely. Returns when all are gone, or
+    after `PATIENCE` seconds.
 
     Not found: a process that has left on purpose, into a session of its own and with no parent
     alive that belongs to the tree.
@@ -35,6 +36,9 @@ def kill_tree(root: int) -> None:
 
 def stop_all(root: int) -> list[psutil.Process]:
     """Stop `root` and its descendants, parents mostly before children, and return them."""
+    if sys.platform != "win32":
+        # Looking takes a while, and processes that double meanwhile would win the race.
+        _attempt(lambda: os.killpg(root, signal.SIGSTOP))
     tree: dict[int, psutil.Process] = {}
     for _ in range(ROUNDS):
         new = [process for process in _relatives(root, set(tree)) if process.pid not in tree]

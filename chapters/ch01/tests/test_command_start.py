@@ -8,6 +8,7 @@ import subprocess
 import threading
 from pathlib import Path
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 
 from chapters.ch01 import local_commands
@@ -92,11 +93,12 @@ async def test_a_machine_that_is_out_of_threads_leaves_no_process(
     def refuse(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
+    before = psutil.Process().children()
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", refuse)
         message = await start_failure(workspace.commands(), shlex.join(workspace.sleep))
     assert "out of threads" in message
-    assert not workspace.sleeping()
+    assert psutil.Process().children() == before
 
 
 def test_a_shell_is_found_on_this_machine() -> None:

@@ -7,6 +7,7 @@ import shlex
 import shutil
 import signal
 import threading
+import time
 
 import psutil  # type: ignore[import-untyped]
 import pytest
@@ -183,12 +184,41 @@ async def test_a_process_whose_parent_is_dead_and_that_left_the_group_dies_as_we
 
 
 @needs_posix
+async def test_the_whole_group_is_stopped_before_anybody_is_looked_for(
+    workspace: RealWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = workspace.python(STUBBORN_FAMILY.format(apart=False))
+    task = asyncio.create_task(workspace.commands().run(command))
+    family = [
+        psutil.Process(await workspace.pid_appears(name)) for name in ("parent.pid", "child.pid")
+    ]
+    pids = psutil.pids
+    stopped: list[bool] = []
+
+    def look() -> list[int]:
+        give_up = time.monotonic() + 2  # a process stops a moment after it was told to
+        while not (done := all(process.status() == "stopped" for process in family)):
+            if time.monotonic() > give_up:
+                break
+        stopped.append(done)
+        return list(pids())
+
+    monkeypatch.setattr(psutil, "pids", look)
+    await cancel(task)
+    assert stopped
+    assert all(stopped)
+
+
+@needs_posix
 async def test_a_tree_that_never_stops_growing_is_killed(workspace: RealWorkspace) -> None:
     command = workspace.python(f"""
-        import subprocess, time
-        for _ in range(400):
-            subprocess.Popen({workspace.sleep}, start_new_session=True)
-            time.sleep(0.001)
+        import subprocess, sys, time
+        if "apart" not in sys.argv:  # the group itself would be stopped at one blow
+            again = [sys.executable, "-I", "-S", __file__, "apart"]
+            subprocess.Popen(again, start_new_session=True)
+        else:
+            for _ in range(500):
+                subprocess.Popen({workspace.sleep}, start_new_session=True)
         time.sleep(60)
     """)
     task = asyncio.create_task(workspace.commands().run(command))
