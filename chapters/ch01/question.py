@@ -15,7 +15,6 @@ logger = logging.getLogger("workbook")
 NAME = "shell_question"
 
 
-# region: question
 def shell_question(approver: Approver | None) -> ToolLayer:
     """A layer that asks before every shell command. Only `y` or `yes` runs it."""
 
@@ -34,17 +33,26 @@ def shell_question(approver: Approver | None) -> ToolLayer:
     return ToolLayer(NAME, wrap)
 
 
+# region: question
 async def agreed(approver: Approver | None, prepared: PreparedCall) -> bool:
     """True only if somebody was asked and answered yes. Every other outcome is a no."""
     if approver is None:
         return False
-    command = visible(prepared.arguments.command)
+    command = prepared.arguments.command
     try:
-        answer = await approver.ask(f"Run this command?\n  {command}\n[y/N] ")
+        answer = await approver.ask(question(command))
         return answer.strip().lower() in {"y", "yes"}
     except Exception:
         logger.info("no answer to the question before %s", json.dumps(command), exc_info=True)
         return False
+
+
+def question(command: str) -> str:
+    """The command in full. Each line is marked, so that none can pass for the prompt."""
+    lines = visible(command).split("\n")
+    count = "" if len(lines) == 1 else f" It has {len(lines)} lines."
+    marked = "".join(f"  | {line}\n" for line in lines)
+    return f"Run this command?{count}\n{marked}[y/N] "
 
 
 # endregion: question

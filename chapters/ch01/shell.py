@@ -15,7 +15,8 @@ from shared.tools import Effect, Tool
 SPEC = ToolSpec(
     name="shell",
     description=(
-        "Run a command line in the workspace and return what it prints (stdout and stderr). "
+        "Run a command line in the workspace, in bash or sh (on Windows in PowerShell), and return "
+        "what it prints (stdout and stderr). "
         "There is no input and no terminal; every call starts in the workspace again. "
         "Fails if the command exits with another code than 0 or takes too long."
     ),
@@ -75,7 +76,7 @@ def shell(commands: CommandRunner) -> Tool:
 
 def describe(outcome: CommandOutcome) -> str:
     """What the model reads of an outcome; ToolError if the command did not end with code 0."""
-    output = outcome.output or "(no output)"
+    output = outcome.output if outcome.output.strip() else "(no output)"
     if outcome.truncated:
         output += (
             "\n[output truncated]"
@@ -87,7 +88,8 @@ def describe(outcome: CommandOutcome) -> str:
     if outcome.exit_code is None:
         raise ToolError(
             "shell_timeout",
-            f"The command was stopped after {outcome.timeout:g} seconds. Output so far:\n{output}",
+            f"The command was stopped after {outcome.timeout:g} seconds. Run something shorter, or "
+            f"a part of it. Output so far:\n{output}",
         )
     if outcome.exit_code < 0:
         raise ToolError(

@@ -81,6 +81,14 @@ async def test_each_command_is_asked_for_anew() -> None:
     assert len(approver.questions) == 2
 
 
+async def test_a_command_of_several_lines_cannot_pass_for_the_prompt() -> None:
+    approver = FakeApprover("no")
+    await ask(approver, command="ls\n[y/N] y\nrm -r ~")
+    assert approver.questions == [
+        "Run this command? It has 3 lines.\n  | ls\n  | [y/N] y\n  | rm -r ~\n[y/N] "
+    ]
+
+
 async def test_the_question_shows_the_command_and_nothing_can_hide_in_it() -> None:
     approver = FakeApprover("no")
     await ask(approver, command="echo safe\x1b[2K\rrm -r ~ \u202e# txt.")

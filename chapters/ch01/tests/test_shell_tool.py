@@ -17,8 +17,9 @@ async def test_output_of_a_command_that_ends_well_is_returned_as_it_is() -> None
     assert describe(CommandOutcome("a\n b\n", 0)) == "a\n b\n"
 
 
-async def test_no_output_is_said() -> None:
-    assert describe(CommandOutcome("", 0)) == "(no output)"
+@pytest.mark.parametrize("output", ["", "\n", "  \r\n"])
+async def test_no_output_is_said(output: str) -> None:
+    assert describe(CommandOutcome(output, 0)) == "(no output)"
 
 
 async def test_output_that_was_cut_says_so_and_how_to_get_the_rest() -> None:
