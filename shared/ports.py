@@ -109,7 +109,7 @@ class WorkspaceFiles(Protocol):
         ...
 
     async def glob(self, pattern: str) -> list[str]:
-        """Paths that match, files and directories, sorted, relative, with `/`."""
+        """Paths of the files that match, sorted, relative, with `/`."""
         ...
 
 
