@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 from labs.catalog import CHAPTER, chapter_numbers, lab_modules, profile_of
+from labs.desk.book import this_book
 from labs.packages import ROOT
+from shared.errors import WorkbookError
 from shared.screen import Screen, Style
 
 
@@ -26,11 +28,38 @@ def show(here: Path | None = None) -> None:
         screen.line(f"You are in the folder of chapter {current}.")
     elif not here.is_relative_to(ROOT):
         screen.line("You are outside the workbook's folder. All commands work from here.")
+    for line in _next(current):
+        screen.line(line)
+
+
+def _next(current: int | None) -> list[str]:
+    """Where the reader is in the exercises, if anywhere, and the lines to type next."""
     chapter = current if current in lab_modules() else min(lab_modules(), default=1)
-    screen.line(
-        f"Next:  workbook lab {chapter}     see the agent of chapter {chapter} work; no key needed"
-    )
-    screen.line("       workbook --help    everything else")
+    commands = [
+        (f"workbook read {chapter}", f"the text of chapter {chapter}"),
+        (f"workbook lab {chapter}", "see its agent work; no key needed"),
+        ("workbook --help", "everything else"),
+    ]
+    book = this_book()
+    if not book.work.is_dir():
+        return _headed(commands)
+    from labs.desk.progress import next_step  # not before there is something to remember
+
+    try:
+        step = next_step(book)
+    except WorkbookError as error:
+        return [str(error), *_headed(commands)]
+    if step is None:
+        return _headed(commands)
+    if step.command is None:
+        return [step.sentence, *_headed(commands)]
+    return [step.sentence, *_headed([(step.command, ""), commands[-1]])]
+
+
+def _headed(commands: list[tuple[str, str]]) -> list[str]:
+    wide = max(len(command) for command, _ in commands)
+    lines = [f"       {command.ljust(wide)}   {what}".rstrip() for command, what in commands]
+    return [f"Next:{lines[0][5:]}", *lines[1:]]
 
 
 def chapter_at(here: Path) -> int | None:

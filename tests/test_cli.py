@@ -23,7 +23,7 @@ def test_alone_it_says_where_you_are_and_what_to_type(workbook: Workbook) -> Non
     assert ended.exit == 0
     assert "2  A registry and file tools" in ended.out
     assert "You are outside the workbook's folder." in ended.out
-    assert "Next:  workbook lab 1 " in ended.out
+    assert "Next:  workbook read 1 " in ended.out
 
 
 def test_in_the_folder_of_a_chapter_it_says_so(
@@ -33,7 +33,7 @@ def test_in_the_folder_of_a_chapter_it_says_so(
     ended = workbook()
     assert ">  2  A registry and file tools" in ended.out
     assert "You are in the folder of chapter 2." in ended.out
-    assert "Next:  workbook lab 2 " in ended.out
+    assert "Next:  workbook read 2 " in ended.out
 
 
 def test_help_lists_the_commands_in_the_order_in_which_they_are_met(workbook: Workbook) -> None:
@@ -50,6 +50,28 @@ def test_every_command_explains_itself_in_80_columns(name: str, workbook: Workbo
     assert ended.exit == 0
     assert ended.out.startswith(f"Usage: workbook {name} [OPTIONS]")
     assert all(len(line) <= 80 for line in ended.out.splitlines())
+
+
+def test_who_has_started_an_exercise_is_told_to_go_on_with_it(
+    workbook: Workbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBOOK_WORK", str(tmp_path / "work"))
+    workbook("exercise", "01/run_budget")
+    out = workbook().out
+    assert "You are at exercise 01/run_budget" in out
+    assert "Next:  workbook check\n" in out
+
+
+def test_progress_that_cannot_be_read_does_not_stop_the_first_word(
+    workbook: Workbook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBOOK_WORK", str(tmp_path / "work"))
+    workbook("exercise", "01/run_budget")
+    (tmp_path / "work" / "progress.toml").write_text("junk[", encoding="utf-8")
+    ended = workbook()
+    assert ended.exit == 0
+    assert "workbook check --all" in ended.out
+    assert "Next:  workbook read 1 " in ended.out
 
 
 @pytest.mark.parametrize(
