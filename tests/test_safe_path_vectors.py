@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -82,6 +83,8 @@ class Leaky:
         if path == "hang":
             while True:
                 pass
+        if path == "die":
+            os._exit(1)
         if path == "crash":
             raise ValueError("not a ToolError")
         if path == "host":
@@ -117,6 +120,7 @@ def leaky() -> Iterator[Runner]:
     "row",
     [
         a_row("read", {"ok": None}, [], path="crash"),
+        a_row("read", {"ok": None}, [], path="die"),
         a_row("read", {"ok": None, "no_leak": True}, [], path="host"),
         a_row("read", {"ok": None, "no_leak": True}, [], path="../OUT/secret.txt"),
         a_row("write", {"ok": None, "no_change_outside": True}, [], path="../OUT/x", content=""),
@@ -129,7 +133,7 @@ def leaky() -> Iterator[Runner]:
             new="y",
         ),
     ],
-    ids=["exception", "message", "content", "outside", "stray"],
+    ids=["exception", "death", "message", "content", "outside", "stray"],
 )
 def test_a_fault_is_noticed(row: Row, leaky: Runner) -> None:
     assert leaky.complaints(row)

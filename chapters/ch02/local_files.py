@@ -24,8 +24,8 @@ class LocalFiles:
     power cut may then lose what was written last; never a half-written file, though.
 
     The methods are coroutines because the port's are: another adapter may have to wait for a
-    network. This one does its work directly. A call takes some microseconds, a thread hop takes
-    longer than that, and between two calls of one process nothing else can then happen.
+    network. This one does its work directly. That takes some microseconds, a thread hop would take
+    longer, and no other task of this process can come between the steps of one call.
     """
 
     def __init__(self, root: Path, *, fsync: bool = True, max_bytes: int = MAX_BYTES) -> None:

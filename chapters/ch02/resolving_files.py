@@ -37,6 +37,8 @@ class ResolvingFiles:
 
     def __init__(self, root: Path, *, fsync: bool = True, max_bytes: int = MAX_BYTES) -> None:
         self._root = Path(os.path.realpath(root, strict=True))
+        if not self._root.is_dir():
+            raise os_error(errno.ENOTDIR)
         self._fsync = fsync
         self._max_bytes = max_bytes
 

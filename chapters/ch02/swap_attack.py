@@ -47,9 +47,8 @@ class SwapAttack:
         trace: TracebackType | None,
     ) -> None:
         try:
-            answer, _ = self._process.communicate(
-                timeout=5
-            )  # the end of its input tells it to stop
+            # This closes its standard input, which tells it to stop.
+            answer, _ = self._process.communicate(timeout=5)
             self.swaps = int(answer or 0)
         finally:
             self._process.kill()
@@ -104,7 +103,8 @@ def _attack(a: str, b: str, seconds: float, most: int) -> int:
             swaps += 1
     if swaps % 2:
         swap(a, b)
-    return swaps + swaps % 2
+        swaps += 1
+    return swaps
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from types import TracebackType
 from chapters.ch02.file_errors import os_error
 
 MAX_LINKS = 40
+MAX_CHANGES = 3  # how often something may change under our eyes until we give up
 
 # O_PATH passes through directories that may be searched but not listed; macOS does not have it.
 DIRECTORY = (
@@ -38,12 +39,13 @@ class Walk:
     `way` the real names of the directories from the root to `directory`.
     """
 
-    __slots__ = ("_links", "_names", "_opened", "missing", "name", "status", "way")
+    __slots__ = ("_changes", "_links", "_names", "_opened", "missing", "name", "status", "way")
 
     def __init__(self, root: int, names: tuple[str, ...]) -> None:
         self._opened = [root]
         self._names = names
         self._links = 0
+        self._changes = 0
         self.way: list[str] = []
         self.name = "."
         self.status: os.stat_result | None = None
@@ -112,9 +114,6 @@ class Walk:
 
     def _follow(self, name: str, *, last: bool) -> list[str]:
         """What is to be walked in place of the link `name`, the next name at the end."""
-        self._links += 1
-        if self._links > MAX_LINKS:
-            raise os_error(errno.ELOOP)
         try:
             target = os.readlink(name, dir_fd=self.directory)
         except OSError as problem:
@@ -123,9 +122,15 @@ class Walk:
             # Not a link, or no longer one. The last name was seen to be one, so it is tried again.
             # Before the last, a file is in the way; anything else has changed and is tried again.
             mode = os.lstat(name, dir_fd=self.directory).st_mode
-            if last or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
-                return [name]
-            raise os_error(errno.ENOTDIR) from None
+            if not (last or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)):
+                raise os_error(errno.ENOTDIR) from None
+            self._changes += 1
+            if self._changes > MAX_CHANGES:
+                raise os_error(errno.EAGAIN) from None
+            return [name]
+        self._links += 1
+        if self._links > MAX_LINKS:
+            raise os_error(errno.ELOOP)
         if target.startswith("/"):
             raise os_error(errno.EXDEV)
         return [part for part in reversed(target.split("/")) if part not in ("", ".")]

@@ -194,7 +194,7 @@ def _about_strays(row: Row, now: set[str], before: set[str], succeeded: bool) ->
         for name in row.expect.get("after", {}):
             path = Path(name)
             allowed |= {str(part) for part in (path, *path.parents)}
-    if row.expect["ok"] is None:
+    if row.expect["ok"] is None and "path" in row.args:
         path = Path(row.args["path"])
         allowed |= {str(part) for part in (path, *path.parents)}
     for name in sorted(now - allowed):

@@ -58,16 +58,16 @@ class Worker:
         """The answers of `times` equal calls, as far as they came within `patience` seconds."""
         if self._process is None:
             self._start()
-        self._connection.send((root, op, args, times))
-        if not self._connection.poll(self._patience + times / 100):
-            self.stop()
-            return [Answer(broken=f"no answer within {self._patience:g} seconds")]
         try:
-            answers: list[Answer] = self._connection.recv()
-        except EOFError:
-            self.stop()
-            return [Answer(broken="the process died")]
-        return answers
+            self._connection.send((root, op, args, times))
+            if self._connection.poll(self._patience + times / 100):
+                answers: list[Answer] = self._connection.recv()
+                return answers
+            problem = f"no answer within {self._patience:g} seconds"
+        except (EOFError, OSError):
+            problem = "the process died"
+        self.stop()
+        return [Answer(broken=problem)]
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""

@@ -261,6 +261,10 @@ async def test_a_workspace_is_opened_with_what_this_system_can_do(tmp_path: Path
     assert on_disk(tmp_path) == {"x.txt": b"x"}
 
 
-async def test_a_workspace_that_does_not_exist_cannot_be_opened(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        open_workspace(tmp_path / "nope")
+async def test_only_a_directory_that_exists_can_be_a_workspace(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for opener in (open_workspace, ResolvingFiles):
+        with pytest.raises(FileNotFoundError):
+            opener(tmp_path / "nope")
+        with pytest.raises(NotADirectoryError):
+            opener(tmp_path / "file")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chapters.ch02.walk import MAX_LINKS, Walk
+from chapters.ch02.walk import MAX_CHANGES, MAX_LINKS, Walk
 from chapters.ch02.workspace import can_walk
 
 pytestmark = pytest.mark.skipif(not can_walk(), reason="needs names relative to open directories")
@@ -128,6 +128,26 @@ def test_what_is_exchanged_after_it_was_passed_changes_nothing(
 
     monkeypatch.setattr(os, "lstat", exchange_then_look)
     assert read(root, "d", "f.txt") == "inside"
+
+
+def test_what_changes_while_it_is_looked_at_is_tried_again_but_not_for_ever(
+    base: Path, root: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link(base, "in", "d")
+    real_readlink = os.readlink
+    changes = MAX_CHANGES
+
+    def be_no_link_at_first(name: str, *, dir_fd: int) -> str:
+        nonlocal changes
+        changes -= 1
+        if changes >= 0:
+            raise OSError(errno.EINVAL, "")
+        return real_readlink(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "readlink", be_no_link_at_first)
+    assert read(root, "in", "f.txt") == "inside"
+    changes = MAX_CHANGES + 1
+    assert failure(root, "in", "f.txt") == errno.EAGAIN
 
 
 def test_leaving_a_directory_goes_back_the_way_it_came(base: Path, root: int) -> None:
