@@ -157,7 +157,8 @@ async def race(facts: Facts, folder: Path, out: TextIO) -> None:
             with SwapAttack(root / "docs", root / "link") as attack:
                 leaks[name] = await count_leaks(read)
             print(
-                f"  {name}: {READS:,} reads, {attack.swaps:,} swaps, {leaks[name]} leaks", file=out
+                f"  {name}: {READS:,} reads, {attack.swaps:,} swaps, {leaks[name]:,} leaks",
+                file=out,
             )
     facts.equal("under attack the walk never read the outside file", leaks["the walk"], 0)
 

@@ -331,7 +331,7 @@ def test_the_limits_on_the_page_are_those_of_the_code() -> None:
         f"{MAX_PATH_BYTES:,} bytes, {MAX_NAMES} names, {MAX_NAME_BYTES} bytes a name",
         f"more than {MAX_LINKS} links",
         f"more than {MAX_BYTES:,} bytes, or {MAX_CHARACTERS:,} characters",
-        f"{ch02_file_tools.READS:,} reads each",
+        f"{ch02_file_tools.READS:,} reads in a run",
     ):
         assert limit in PAGE.text
 
@@ -463,7 +463,7 @@ async def test_a_symptom_of_the_table_can_be_produced(number: int, tmp_path: Pat
 
 
 def test_the_exercises_on_the_page_are_those_there_are() -> None:
-    named = re.findall(r"^- `02/(\w+)`", PAGE.section("Exercises"), re.MULTILINE)
+    named = re.findall(r"^- \[`02/(\w+)`\]", PAGE.section("Exercises"), re.MULTILINE)
     folders = [path.parent.name for path in CHAPTER.glob("exercises/*/solution.py")]
     assert sorted(named) == sorted(folders)
 

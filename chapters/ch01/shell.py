@@ -47,10 +47,13 @@ class ShellArguments:
 def validate(arguments: Mapping[str, Any]) -> ShellArguments:
     """The arguments, if they are exactly what the schema promises; ToolError otherwise."""
     unknown = sorted(set(arguments) - {"command"})
+    missing = "" if "command" in arguments else " command: missing."
     if unknown:
-        raise ToolError("invalid_arguments", f"{unknown[0]}: unknown field. Send only `command`.")
-    if "command" not in arguments:
-        raise ToolError("invalid_arguments", "command: missing.")
+        raise ToolError(
+            "invalid_arguments", f"{unknown[0]}: unknown field. Send only `command`.{missing}"
+        )
+    if missing:
+        raise ToolError("invalid_arguments", missing.strip())
     command = arguments["command"]
     if not isinstance(command, str):
         raise ToolError("invalid_arguments", "command: must be a string.")

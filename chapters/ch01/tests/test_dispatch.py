@@ -67,6 +67,7 @@ async def test_a_call_that_works_returns_the_handlers_text() -> None:
         (call("shell", command=["ls"]), "invalid_arguments", "command: must be a string"),
         (call("shell", command="a\0b"), "invalid_arguments", "NUL"),
         (call("shell", command="ls", timeout=5), "invalid_arguments", "timeout: unknown field"),
+        (call("shell", comand="ls"), "invalid_arguments", "`command`. command: missing."),
     ],
 )
 async def test_a_call_that_fails_a_check_runs_nothing_and_asks_nobody(
