@@ -81,6 +81,8 @@ def fan_out(listeners: Sequence[Listener]) -> Emit:
         for listener in active:
             try:
                 listener(event)
+            except BrokenPipeError:
+                raise  # whoever listened to the screen has left: that ends the program, quietly
             except Exception:
                 active = tuple(other for other in active if other is not listener)
                 logger.exception("listener %r failed and was dropped", listener)

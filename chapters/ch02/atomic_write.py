@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import sys
 from collections.abc import Callable
+
+from chapters.ch02.file_errors import os_error
 
 _CREATE = (
     os.O_WRONLY
@@ -32,11 +35,13 @@ def replace_file(
     fsync: bool,
     directory: int | None = None,
     verify: Callable[[int], None] | None = None,
+    unchanged: bool = False,
 ) -> None:
     """Put `data` in place of the file `name`, whose status is `old`; None if there is none yet.
 
     Both names are relative to the open `directory`, if given. `verify` may refuse the descriptor of
-    the temporary file while that is still empty. If anything fails, nothing has changed.
+    the temporary file while that is still empty. With `unchanged`, EAGAIN if the file is no longer
+    the one that `old` describes. If anything fails, nothing has changed.
     """
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o777
     descriptor = os.open(temporary, _CREATE, mode, dir_fd=directory)
@@ -51,12 +56,24 @@ def replace_file(
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
+        if unchanged and old is not None and _differs(os.lstat(name, dir_fd=directory), old):
+            raise os_error(errno.EAGAIN)
         # One step for everyone who looks: there is the old file, then there is the new one.
         os.replace(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary, dir_fd=directory)
         raise
+
+
+def _differs(now: os.stat_result, then: os.stat_result) -> bool:
+    """True if this is another file by now, or was written to."""
+    return (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns) != (
+        then.st_dev,
+        then.st_ino,
+        then.st_size,
+        then.st_mtime_ns,
+    )
 
 
 def _keep_owner_and_mode(descriptor: int, old: os.stat_result, mode: int) -> None:

@@ -12,6 +12,7 @@ from shared.ports import WorkspaceFiles
 from shared.tools import Effect, Tool
 
 MAX_CHARACTERS = 200_000  # what read_file returns at most: a model has to read it all
+MAX_MATCHES = 1000  # what glob returns at most
 
 WorkspacePath = Annotated[
     str, Field(min_length=1, description="Path relative to the workspace, with / between names.")
@@ -129,7 +130,11 @@ def glob(files: WorkspaceFiles) -> Tool:
     """Finds files by name."""
 
     async def handler(arguments: Glob) -> str:
-        return "\n".join(await files.glob(arguments.pattern)) or "(no matches)"
+        found = await files.glob(arguments.pattern)
+        shown = found[:MAX_MATCHES]
+        if left_out := len(found) - len(shown):
+            shown.append(f"... ({left_out} more matches; use a narrower pattern)")
+        return "\n".join(shown) or "(no matches)"
 
     return define_tool(
         "glob",

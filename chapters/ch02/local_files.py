@@ -11,7 +11,7 @@ from chapters.ch02.file_errors import from_os_error
 from chapters.ch02.glob_pattern import GlobPattern
 from chapters.ch02.glob_walk import find_files
 from chapters.ch02.local_write import write_file
-from chapters.ch02.regular_file import open_file, read_all, require_file
+from chapters.ch02.regular_file import claim, open_file, read_all, require_file
 from chapters.ch02.safe_path import parse_path, parse_pattern
 from chapters.ch02.walk import Walk
 
@@ -72,12 +72,20 @@ class LocalFiles:
             raise from_os_error(error, path) from None
 
     async def edit_text(self, path: str, old: str, new: str) -> None:
-        """Replace the first exact occurrence of `old`; every other byte stays as it was."""
+        """Replace the first exact occurrence of `old`; every other byte stays as it was.
+
+        ToolError("conflict") if somebody else changes the file meanwhile: no edit is lost.
+        """
         names = parse_path(path)
         try:
             with Walk(self._root, names) as place:
-                data = replace_first(self._read(place), old, new, path)
-                write_file(place, data, fsync=self._fsync)
+                descriptor = self._open(place)
+                try:
+                    claim(descriptor)
+                    data = replace_first(read_all(descriptor, self._max_bytes), old, new, path)
+                    write_file(place, data, fsync=self._fsync, unchanged=True)
+                finally:
+                    os.close(descriptor)
         except OSError as error:
             raise from_os_error(error, path) from None
 
@@ -100,9 +108,12 @@ class LocalFiles:
             raise from_os_error(error, path) from None
 
     def _read(self, place: Walk) -> bytes:
-        require_file(place.status)  # before opening: opening a pipe or a device has effects
-        descriptor = open_file(place.name, directory=place.directory)
+        descriptor = self._open(place)
         try:
             return read_all(descriptor, self._max_bytes)
         finally:
             os.close(descriptor)
+
+    def _open(self, place: Walk) -> int:
+        require_file(place.status)  # before opening: opening a pipe or a device has effects
+        return open_file(place.name, directory=place.directory)

@@ -13,10 +13,14 @@ from chapters.ch02.safe_path import MAX_NAMES
 from chapters.ch02.walk import DIRECTORY, Walk
 
 
-def write_file(place: Walk, data: bytes, *, fsync: bool) -> None:
-    """Create or replace the file at `place`. Raises OSError; then nothing has changed."""
+def write_file(place: Walk, data: bytes, *, fsync: bool, unchanged: bool = False) -> None:
+    """Create or replace the file at `place`. Raises OSError; then nothing has changed.
+
+    With `unchanged`, EAGAIN if the file is another one than the walk has seen, or was written to.
+    """
     if place.status is not None:
-        _replace(place.directory, place.name, data, require_writable(place.status), fsync)
+        old = require_writable(place.status)
+        _replace(place.directory, place.name, data, old, fsync, unchanged)
     elif len(place.missing) > MAX_NAMES:
         raise os_error(errno.ENAMETOOLONG)  # by way of a link: no path could name this file
     else:
@@ -55,9 +59,22 @@ def _make_directory(directory: int, name: str) -> bool:
 
 
 def _replace(
-    directory: int, name: str, data: bytes, old: os.stat_result | None, fsync: bool
+    directory: int,
+    name: str,
+    data: bytes,
+    old: os.stat_result | None,
+    fsync: bool,
+    unchanged: bool = False,
 ) -> None:
-    replace_file(name, temporary_name(), data, old, fsync=fsync, directory=directory)
+    replace_file(
+        name,
+        temporary_name(),
+        data,
+        old,
+        fsync=fsync,
+        directory=directory,
+        unchanged=unchanged,
+    )
     if fsync:
         _sync_directory(directory)
 

@@ -6,6 +6,11 @@ import errno
 import os
 import stat
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 from chapters.ch02.file_errors import os_error
 
 # Without O_NONBLOCK, opening a pipe waits until somebody writes to it. O_BINARY: on Windows the
@@ -48,6 +53,22 @@ def open_file(name: str, *, directory: int | None = None) -> int:
         if error.errno == errno.ELOOP:  # it was a file when it was looked at, and is a link now
             raise os_error(errno.EAGAIN) from None
         raise
+
+
+def claim(descriptor: int) -> None:
+    """Keep other editors away from this file until the descriptor is closed, or raise EAGAIN.
+
+    They can only be kept away if they ask: a program that simply writes is noticed afterwards, by
+    the file having changed.
+    """
+    if fcntl is None:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise os_error(errno.EAGAIN) from None
+    except OSError:  # a file system without locks
+        return
 
 
 def read_all(descriptor: int, max_bytes: int) -> bytes:

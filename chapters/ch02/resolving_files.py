@@ -79,8 +79,10 @@ class ResolvingFiles:
         """Replace the first exact occurrence of `old`; every other byte stays as it was."""
         names = parse_path(path)
         try:
+            real, missing = self._resolve(names)
+            seen = None if missing else real.lstat()
             data = replace_first(self._read(names), old, new, path)
-            self._write(*self._resolve(names), data)
+            self._write(real, missing, data, seen)
         except OSError as error:
             raise from_os_error(error, path) from None
 
@@ -151,8 +153,14 @@ class ResolvingFiles:
         finally:
             os.close(descriptor)
 
-    def _write(self, real: Path, missing: tuple[str, ...], data: bytes) -> None:
-        old = None if missing else require_writable(real.lstat())
+    def _write(
+        self,
+        real: Path,
+        missing: tuple[str, ...],
+        data: bytes,
+        seen: os.stat_result | None = None,
+    ) -> None:
+        old = None if missing else require_writable(seen or real.lstat())
         target = real.joinpath(*missing)
         made: list[Path] = []
         try:
@@ -162,7 +170,15 @@ class ResolvingFiles:
                     parent.mkdir()
                     made.append(parent)
             temporary = str(target.with_name(temporary_name()))
-            replace_file(str(target), temporary, data, old, fsync=self._fsync, verify=self._verify)
+            replace_file(
+                str(target),
+                temporary,
+                data,
+                old,
+                fsync=self._fsync,
+                verify=self._verify,
+                unchanged=seen is not None,
+            )
         except BaseException:
             for parent in reversed(made):
                 with contextlib.suppress(OSError):

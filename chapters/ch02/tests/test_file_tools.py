@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chapters import ch02
-from chapters.ch02.file_tools import MAX_CHARACTERS
+from chapters.ch02.file_tools import MAX_CHARACTERS, MAX_MATCHES
 from chapters.ch02.memory_files import MemoryFiles
 from shared.messages import AssistantMessage, Request, Text, ToolCall, ToolResult
 from shared.scripted import call, last_result, says
@@ -157,6 +157,13 @@ async def test_glob_returns_one_sorted_relative_path_a_line() -> None:
 async def test_no_match_does_not_look_like_a_failure_or_like_nothing() -> None:
     result = await answer(MemoryFiles(), call("glob", pattern="*.py"))
     assert result == ToolResult("call_1", "glob", "(no matches)")
+
+
+async def test_more_matches_than_a_model_can_use_are_counted_and_left_out() -> None:
+    files = MemoryFiles({f"f{number:04}.py": "" for number in range(MAX_MATCHES + 7)})
+    lines = (await answer(files, call("glob", pattern="*.py"))).text.splitlines()
+    assert lines[0] == "f0000.py"
+    assert lines[MAX_MATCHES:] == ["... (7 more matches; use a narrower pattern)"]
 
 
 # All of them
