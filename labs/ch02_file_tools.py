@@ -6,6 +6,7 @@ workbook lab 2 --live     the model from your .env does the same task
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sys
 from collections.abc import Awaitable, Callable
@@ -152,21 +153,25 @@ async def race(facts: Facts, folder: Path, out: TextIO) -> None:
             "resolve, compare, open": resolve_then_open,
             "the walk": lambda: files.read_text("docs/plan.txt"),
         }
-        leaks = {}
+        leaks, swaps = {}, {}
         for name, read in readers.items():
             with SwapAttack(root / "docs", root / "link") as attack:
                 leaks[name] = await count_leaks(read)
+            swaps[name] = attack.swaps
             print(
                 f"  {name}: {READS:,} reads, {attack.swaps:,} swaps, {leaks[name]:,} leaks",
                 file=out,
             )
+    facts.check("the attacker swapped the two names all the while", all(swaps.values()), swaps)
     facts.equal("under attack the walk never read the outside file", leaks["the walk"], 0)
 
 
 async def count_leaks(read: Callable[[], Awaitable[str]]) -> int:
     """How many of `READS` reads returned what stands outside."""
     leaks = 0
-    for _ in range(READS):
+    for number in range(READS):
+        if number % 100 == 0:
+            await asyncio.sleep(0)  # here a Ctrl-C gets in
         with contextlib.suppress(ToolError, OSError):  # refused, or the name was missing just now
             leaks += await read() == "SECRET"
     return leaks

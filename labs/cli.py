@@ -7,6 +7,7 @@ A file `labs/commands/NAME.py` that holds a click command called `command` is th
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -94,7 +95,13 @@ def run_chapter(package: str) -> None:
 
 
 def _run(command: click.Command, words: list[str], prog_name: str) -> int:
+    _replace_closed_streams()
     _spell_out_what_cannot_be_shown()
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        _complain("The directory you are in was deleted. Go to another one: cd ~")
+        return USAGE
     foreign = foreign_packages()
     if foreign and words[:1] != ["doctor"]:  # the doctor says it too, and what else is wrong
         click.echo(explain(foreign), err=True)
@@ -113,9 +120,15 @@ def _run(command: click.Command, words: list[str], prog_name: str) -> int:
         return INTERRUPTED
     except SystemExit as end:  # click's way out when nobody reads what is printed
         return end.code if isinstance(end.code, int) else FAILED
+    except BrokenPipeError:  # nobody reads what is printed, as in `workbook lab 2 | head -1`
+        _replace_closed_streams(closed=True)
+        return FAILED
     except Exception as error:
         from shared.errors import RunError, WorkbookError
 
+        if isinstance(error, OSError) and _cannot_print(error):
+            _replace_closed_streams(closed=True)
+            return FAILED
         if not isinstance(error, WorkbookError):
             raise
         _complain(str(error))
@@ -132,6 +145,28 @@ def _complain(message: str) -> None:
     for line in visible(message).split("\n"):
         for piece in [line] if line.startswith("  ") else fold(line, screen.width):
             screen.line(piece)
+
+
+def _cannot_print(error: OSError) -> bool:
+    """True, and the reason is said if that is possible, if standard output takes no more."""
+    import errno
+    from contextlib import suppress
+
+    if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+        return False
+    with suppress(OSError):
+        _complain(f"What there is to say cannot be written: {error.strerror}.")
+    return True
+
+
+def _replace_closed_streams(*, closed: bool = False) -> None:
+    """Give a program that was started without a stream, or has lost it, one that leads nowhere.
+
+    Otherwise the first word printed ends it, or the interpreter complains when it flushes.
+    """
+    for name in ("stdout", "stderr"):
+        if closed or getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
 def _spell_out_what_cannot_be_shown() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -83,6 +84,7 @@ def swap_by_renaming(a: str, b: str) -> None:
 
 
 def _attack(a: str, b: str, seconds: float, most: int) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that started us
     stop = threading.Event()
 
     def wait_for_the_end() -> None:
