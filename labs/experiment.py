@@ -6,7 +6,7 @@ import contextlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
@@ -18,8 +18,9 @@ from shared.events import Emit
 from shared.history import History
 from shared.messages import AssistantMessage, Request, ToolCall, ToolResult
 from shared.plan import Kit, Plan
-from shared.ports import Approver, CommandOutcome, CommandRunner, Model
+from shared.ports import Approver, Audit, CommandOutcome, CommandRunner, Model
 from shared.scripted import Reply, ScriptedModel, ScriptError
+from shared.testing import MemoryAudit
 
 WORDS = (
     "amber",
@@ -88,18 +89,29 @@ class WitnessedCommands:
 
 @dataclass
 class Answers:
-    """A person whose answers are known beforehand: yes to a command that holds one of `allowed`."""
+    """A person whose answers are known beforehand.
+
+    Yes to a question that holds one of `allowed`; no to every other, with the reason that
+    `refused` gives for a question that holds its key.
+    """
 
     allowed: Sequence[str]
     out: TextIO
     questions: list[str] = field(default_factory=list)
+    refused: Mapping[str, str] = field(default_factory=dict)
 
     async def ask(self, question: str) -> str:
         """Answer, and show question and answer in the transcript."""
         self.questions.append(question)
-        answer = "yes" if any(part in question for part in self.allowed) else "no"
+        answer = self._answer(question)
         print(f"{question}{answer}", file=self.out)
         return answer
+
+    def _answer(self, question: str) -> str:
+        if any(part in question for part in self.allowed):
+            return "yes"
+        reasons = [reason for part, reason in self.refused.items() if part in question]
+        return " ".join(["no", *reasons[:1]])
 
 
 @dataclass
@@ -145,11 +157,19 @@ async def observe(
     script: Sequence[Reply],
     live: Model | None,
     approver: Approver,
+    audit: Audit | None = None,
+    rules: Path | None = None,
     out: TextIO,
 ) -> Observed:
-    """Run a chapter's agent for real, against the script or a live model, and show it on `out`."""
+    """Run a chapter's agent for real, against the script or a live model, and show it on `out`.
+
+    `audit` and `rules` are for the agents from chapter 3 on; an audit that nobody looks at is
+    kept in memory.
+    """
     model = Witness(live or ScriptedModel(script))
-    with open_kit(workspace, model, approver, secrets=()) as kit:
+    with open_kit(
+        workspace, model, approver, secrets=(), audit=audit or MemoryAudit(), rules=rules
+    ) as kit:
         commands = WitnessedCommands(kit.commands)
         kit = replace(kit, commands=commands)
         conversation = plan(kit).with_listeners(Console(out)).build(kit)

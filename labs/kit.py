@@ -17,7 +17,7 @@ from shared.config import Settings
 from shared.errors import ConfigError
 from shared.messages import Request
 from shared.plan import Kit
-from shared.ports import Approver, Model
+from shared.ports import Approver, Audit, Model, Participant, WorkspaceFiles
 from shared.screen import Screen
 
 
@@ -48,11 +48,18 @@ def human_model(lines: LineReader) -> HumanModel:
 
 @contextmanager
 def open_kit(
-    workspace: Path, model: Model, approver: Approver, secrets: Iterable[str]
+    workspace: Path,
+    model: Model,
+    approver: Approver,
+    secrets: Iterable[str],
+    *,
+    audit: Audit | None = None,
+    rules: Path | None = None,
 ) -> Iterator[Kit]:
     """Everything an agent needs to work in `workspace`. Raises OSError if that cannot be opened.
 
-    The environment of its commands holds none of the `secrets`.
+    The environment of its commands holds none of the `secrets`. Raises ConfigError if the file
+    `rules` is broken; only a file that is named here is read.
     """
     environment = child_environment(os.environ, secrets)
     with open_workspace(workspace) as files:
@@ -61,4 +68,14 @@ def open_kit(
             files=files,
             commands=LocalCommands(workspace, environment=environment),
             approver=approver,
+            audit=audit,
+            participants=_rules(rules, files),
         )
+
+
+def _rules(path: Path | None, files: WorkspaceFiles) -> tuple[Participant, ...]:
+    if path is None:
+        return ()
+    from chapters.ch03.rules import load_rules
+
+    return (load_rules(path, files),)

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from labs.catalog import plan_of
 from labs.human import HumanLeft
 from labs.kit import human_model, open_kit, open_model
 from labs.line_reader import LineReader
-from labs.terminal import AlwaysYes, TerminalApprover
+from labs.permission_options import Approve, Permissions
+from labs.terminal import AlwaysYes, NeverAsks, TerminalApprover
 from shared.config import Settings
 from shared.console import Console
 from shared.errors import RunError, WorkbookError
 from shared.events import Event, Listener, MessageAdded, TurnStarted
 from shared.messages import AssistantMessage, Usage
-from shared.ports import Model
+from shared.ports import Approver, Audit, Model
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -33,7 +35,7 @@ class Task:
     workspace: Path
     settings: Settings | None
     max_turns: int
-    approve_all: bool = False
+    permissions: Permissions = field(default_factory=Permissions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +99,49 @@ def perform(task: Task) -> Outcome:
 
 async def _ask(task: Task, tally: Tally) -> AssistantMessage:
     lines = LineReader(sys.stdin)
-    approver = AlwaysYes() if task.approve_all else TerminalApprover(lines)
+    granted = task.permissions
+    approver, audit = _approver(granted.approve, lines), _audit(granted)
     secrets = [task.settings.api_key] if task.settings else []
     listeners: list[Listener] = [tally]
     if task.settings:  # a person who is the model sees everything there
         listeners.append(Console(sys.stderr, outcome=False))
     async with _model(task.settings, lines) as model:
-        with open_kit(task.workspace, model, approver, secrets) as kit:
+        with open_kit(
+            task.workspace, model, approver, secrets, audit=audit, rules=granted.rules
+        ) as kit:
             plan = plan_of(task.chapter)(kit).with_listeners(*listeners)
             return await plan.build(kit).ask(task.prompt, max_turns=task.max_turns)
+
+
+def _approver(answers: Approve, lines: LineReader) -> Approver:
+    match answers:
+        case Approve.ALWAYS:
+            return AlwaysYes()
+        case Approve.NEVER:
+            return NeverAsks()
+        case Approve.ASK:
+            return TerminalApprover(lines)
+
+
+def _audit(granted: Permissions) -> Audit | None:
+    if granted.audit is None:
+        return None
+    from chapters.ch03.audit import AuditFile
+
+    audit = AuditFile(granted.audit)
+    return UnattendedAudit(audit) if granted.approve is Approve.ALWAYS else audit
+
+
+class UnattendedAudit:
+    """Keeps an audit honest where an option answered: no person has seen the question."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def record(self, entry: Mapping[str, Any]) -> None:
+        """Record `entry` with the option in the place of the person."""
+        who = "--approve always" if entry["who"] == "person" else entry["who"]
+        self._audit.record({**entry, "who": who})
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Asking the person at the terminal, or answering for one who has said yes beforehand."""
+"""Asking the person at the terminal, or answering for one who has said yes or no beforehand."""
 
 from __future__ import annotations
 
@@ -45,3 +45,11 @@ class AlwaysYes:
     async def ask(self, question: str) -> str:
         """Yes."""
         return "yes"
+
+
+class NeverAsks:
+    """Asks nobody, so that every question is a no: for a run that nobody watches."""
+
+    async def ask(self, question: str) -> str:
+        """Raise NobodyToAsk."""
+        raise NobodyToAsk("the run was started with --approve never")

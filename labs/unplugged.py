@@ -19,5 +19,7 @@ class Unplugged:
 
 def unplugged_kit() -> Kit:
     """A kit of ports that are all unplugged."""
-    ports: dict[str, Any] = {name: Unplugged(name) for name in Kit.__dataclass_fields__}
+    ports: dict[str, Any] = {
+        name: Unplugged(name) for name in Kit.__dataclass_fields__ if name != "participants"
+    }
     return Kit(**ports)

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from shared.events import Listener
     from shared.ports import (
         Approver,
+        Audit,
         CommandRunner,
         Dispatcher,
         Loop,
         Model,
         ModelLayer,
+        Participant,
         Source,
         WorkspaceFiles,
     )
@@ -58,6 +60,8 @@ class Kit:
     files: WorkspaceFiles
     commands: CommandRunner
     approver: Approver | None = None
+    audit: Audit | None = None
+    participants: tuple[Participant, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,15 @@ fakes from `shared/testing.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
+from shared.decision import Decision
 from shared.events import Emit
 from shared.history import History
 from shared.messages import AssistantMessage, Request, ToolCall, ToolResult, ToolSpec, UserMessage
+from shared.tools import PreparedCall
 
 
 class Model(Protocol):
@@ -81,6 +83,27 @@ class CommandOutcome:
     timeout: float | None = None
 
 
+class Participant(Protocol):
+    """Somebody with a say in whether a call may run: a rule, a boundary, a memory of answers."""
+
+    @property
+    def name(self) -> str:
+        """What its decisions give as their source."""
+        ...
+
+    async def decide(self, prepared: PreparedCall) -> Decision:
+        """Deny, ask, allow, or pass. Must not do anything else."""
+        ...
+
+
+class Audit(Protocol):
+    """Where decisions are written down."""
+
+    def record(self, entry: Mapping[str, Any]) -> None:
+        """Store one decision for good, or raise. When it returns, the entry is safe."""
+        ...
+
+
 class CommandRunner(Protocol):
     """Runs a command line in the workspace. Not a sandbox: the command can do what you can do."""
 
@@ -110,6 +133,10 @@ class WorkspaceFiles(Protocol):
 
     async def glob(self, pattern: str) -> list[str]:
         """Paths of the files that match, sorted, relative, with `/`."""
+        ...
+
+    async def resolve(self, path: str) -> str:
+        """Where `path` really leads, without links; it need not exist. Reads nothing else."""
         ...
 
 

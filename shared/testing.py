@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from shared.events import Event
 from shared.messages import AssistantMessage, ToolResult
 from shared.plan import Kit, Plan
-from shared.ports import Approver, CommandOutcome, CommandRunner, Model, WorkspaceFiles
+from shared.ports import (
+    Approver,
+    Audit,
+    CommandOutcome,
+    CommandRunner,
+    Model,
+    Participant,
+    WorkspaceFiles,
+)
 from shared.scripted import Reply, ScriptedModel
 
 SUCCESS = CommandOutcome("ok\n", 0)
@@ -61,6 +70,24 @@ class NoFiles:
         """Raise AssertionError."""
         raise AssertionError(f"unexpected search for {pattern!r}")
 
+    async def resolve(self, path: str) -> str:
+        """Raise AssertionError."""
+        raise AssertionError(f"unexpected question where {path!r} leads")
+
+
+@dataclass
+class MemoryAudit:
+    """An audit that keeps its entries, or fails to."""
+
+    failure: Exception | None = None
+    entries: list[dict[str, Any]] = field(default_factory=list)
+
+    def record(self, entry: Mapping[str, Any]) -> None:
+        """Keep the entry, or raise the failure."""
+        if self.failure is not None:
+            raise self.failure
+        self.entries.append(dict(entry))
+
 
 def fake_kit(
     model: Model | None = None,
@@ -68,13 +95,17 @@ def fake_kit(
     files: WorkspaceFiles | None = None,
     commands: CommandRunner | None = None,
     approver: Approver | None = None,
+    audit: Audit | None = None,
+    participants: tuple[Participant, ...] = (),
 ) -> Kit:
-    """A kit of fakes; nobody approves anything unless an approver is given."""
+    """A kit of fakes; whoever is asked says no unless an approver is given."""
     return Kit(
         model=model or ScriptedModel([]),
         files=files or NoFiles(),
         commands=commands or FakeCommands(),
-        approver=approver,
+        approver=approver or FakeApprover("no"),
+        audit=audit or MemoryAudit(),
+        participants=participants,
     )
 
 
@@ -103,11 +134,20 @@ async def run_script(
     files: WorkspaceFiles | None = None,
     commands: CommandRunner | None = None,
     approver: Approver | None = None,
+    audit: Audit | None = None,
+    participants: tuple[Participant, ...] = (),
 ) -> Recording:
     """Run a chapter's agent against a script, with fakes for whatever is not given."""
     model = ScriptedModel(replies)
     events: list[Event] = []
-    kit = fake_kit(model, files=files, commands=commands, approver=approver)
+    kit = fake_kit(
+        model,
+        files=files,
+        commands=commands,
+        approver=approver,
+        audit=audit,
+        participants=participants,
+    )
     conversation = plan(kit).with_listeners(events.append).build(kit)
     reply: AssistantMessage | None = None
     error: Exception | None = None

@@ -42,6 +42,9 @@ class Workbook:
             monkeypatch.delenv(name)
         for name in ("COLUMNS", "NO_COLOR"):
             monkeypatch.delenv(name, raising=False)
+        # The audit of the person who runs the tests is theirs, too.
+        self.state = here.with_name(f"{here.name}-state")
+        monkeypatch.setenv("XDG_STATE_HOME", str(self.state))
         monkeypatch.chdir(here)
         # The .env of the person who runs the tests is theirs.
         for module in ("labs.provider", "labs.doctor"):

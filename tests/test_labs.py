@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import importlib
 import io
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,8 +14,11 @@ from typing import Any
 import pytest
 
 import labs
-from chapters import ch01, ch02
-from labs import ch01_loop_and_shell, ch02_file_tools
+from chapters import ch01, ch02, ch03
+from chapters.ch03.boundary import WorkspaceBoundary
+from labs import ch01_loop_and_shell, ch02_file_tools, ch03_permissions
+from labs.terminal import AlwaysYes
+from shared.decision import Behaviour, Decision
 from shared.errors import ToolError
 from shared.plan import Kit, Plan
 from shared.ports import WorkspaceFiles
@@ -135,6 +138,9 @@ class BrokenFiles:
     async def glob(self, pattern: str) -> list[str]:
         return await self.files.glob(pattern)
 
+    async def resolve(self, path: str) -> str:
+        return await self.files.resolve(path)
+
 
 class EditsEverything(BrokenFiles):
     async def edit_text(self, path: str, old: str, new: str) -> None:
@@ -198,4 +204,91 @@ async def test_lab_two_notices_a_reader_that_can_be_raced(
     monkeypatch.setattr(ch02_file_tools, "count_leaks", leaking)
     assert "under attack the walk never read the outside file" in await failed_facts(
         ch02_file_tools, ch02.plan
+    )
+
+
+# Lab 3
+
+
+def with_kit(**changed: Any) -> Planner:
+    return lambda kit: ch03.plan(dataclasses.replace(kit, **changed))
+
+
+class NaivePrefix:
+    """Allows what begins with the right word, whatever comes after it."""
+
+    name = "rules"
+
+    async def decide(self, prepared: PreparedCall) -> Decision:
+        command = getattr(prepared.arguments, "command", "")
+        says = Behaviour.ALLOW if command.startswith("echo") else Behaviour.PASS
+        return Decision(says, "it begins with echo", self.name, by_person=True)
+
+
+def with_naive_prefix(kit: Kit) -> Plan:
+    return ch03.plan(dataclasses.replace(kit, participants=(*kit.participants, NaivePrefix())))
+
+
+async def no_reason(invoke: Invoke, prepared: PreparedCall) -> str:
+    try:
+        return await invoke(prepared)
+    except ToolError as error:
+        raise ToolError(error.code, "Denied.") from None
+
+
+class AuditOfRefusals:
+    """Writes down nothing but refusals."""
+
+    def __init__(self, kit: Kit) -> None:
+        assert kit.audit is not None
+        self.audit = kit.audit
+
+    def record(self, entry: Mapping[str, Any]) -> None:
+        if entry["decision"] == "deny":
+            self.audit.record(entry)
+
+
+def with_audit_of_refusals(kit: Kit) -> Plan:
+    return ch03.plan(dataclasses.replace(kit, audit=AuditOfRefusals(kit)))
+
+
+@pytest.mark.parametrize(
+    ("broken", "fact"),
+    [
+        (ch02.plan, "the file that a rule protects is unchanged"),
+        (ch02.plan, "no tool ran without a line in the audit that allows it"),
+        (with_kit(participants=()), "allow: a rule of the file let the draft through"),
+        (
+            with_kit(participants=()),
+            "a person was asked three times: where no rule decided, and nowhere else",
+        ),
+        (with_kit(approver=AlwaysYes()), "ask: the person said no to replacing the plan"),
+        (with_kit(approver=AlwaysYes()), "the plan has its first line and one more"),
+        (with_naive_prefix, 'the rule that allows "echo" allowed no second command'),
+        (with_layer(ch03.plan, no_reason), "the reason for the no reached the model"),
+        (with_layer(ch03.plan, no_reason), "the plan has its first line and one more"),
+        (
+            with_layer(ch03.plan, hide_failures),
+            "every refusal has a line in the audit that denies it",
+        ),
+        (
+            with_audit_of_refusals,
+            "the audit holds one line for every call, in the order of the calls",
+        ),
+        (with_audit_of_refusals, "pass: nobody objects to reading, so it is allowed"),
+    ],
+)
+async def test_lab_three_notices_a_broken_agent(broken: Planner, fact: str) -> None:
+    assert fact in await failed_facts(ch03_permissions, broken)
+
+
+async def test_lab_three_notices_a_boundary_that_lets_everything_pass(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def everything(self: WorkspaceBoundary, prepared: PreparedCall) -> Decision:
+        return Decision(Behaviour.PASS, "looks fine", self.name)
+
+    monkeypatch.setattr(WorkspaceBoundary, "decide", everything)
+    assert "deny: the boundary stopped the way out" in await failed_facts(
+        ch03_permissions, ch03.plan
     )

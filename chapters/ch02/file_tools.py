@@ -14,8 +14,12 @@ from shared.tools import Effect, Tool
 MAX_CHARACTERS = 200_000  # what read_file returns at most: a model has to read it all
 MAX_MATCHES = 1000  # what glob returns at most
 
+IS_PATH = "a path of the workspace"  # marks a field as one, for whoever has to judge a call
+
 WorkspacePath = Annotated[
-    str, Field(min_length=1, description="Path relative to the workspace, with / between names.")
+    str,
+    IS_PATH,
+    Field(min_length=1, description="Path relative to the workspace, with / between names."),
 ]
 
 

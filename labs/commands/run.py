@@ -6,7 +6,6 @@ import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 
@@ -43,7 +42,23 @@ EXAMPLE = '--prompt "list the files"'
     show_default=True,
     help="How often the model may be asked.",
 )
-@click.option("--yes", is_flag=True, help="Answer every question with yes: commands run unasked.")
+@click.option(
+    "--approve",
+    type=click.Choice(["ask", "never", "always"]),
+    metavar="WHO",
+    help="Who answers questions: ask (you; the default), never (no to all), always (yes to all).",
+)
+@click.option("--yes", is_flag=True, help="The same as --approve always: commands run unasked.")
+@click.option(
+    "--rules",
+    metavar="FILE",
+    help="Your rules, from chapter 3 on. No rules file is read unless it is named here.",
+)
+@click.option(
+    "--audit",
+    metavar="FILE",
+    help="Where decisions are written down, from chapter 3 on. Must be outside of the workspace.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object in place of the answer.")
 @click.pass_context
 def command(
@@ -53,21 +68,30 @@ def command(
     workspace: str,
     model: str | None,
     max_turns: int,
+    approve: str | None,
     yes: bool,
+    rules: str | None,
+    audit: str | None,
     as_json: bool,
 ) -> None:
     """Give the agent of a chapter one task, and let it work until it answers.
 
     The answer goes to standard output, what happens on the way to standard error. You are asked
-    before a shell command runs. The shell is no sandbox: a command can do whatever you can do.
+    before a shell command runs, and from chapter 3 on before a file is written. The shell is no
+    sandbox: a command can do whatever you can do.
 
     \b
       workbook run --chapter 2 --prompt "what is in README.md?"
       workbook run --chapter 2 --prompt "list the files" --model human
       git log -5 | workbook run --chapter 1 --prompt - > summary.txt
+      workbook run --chapter 3 --prompt "tidy up" --rules ~/rules.toml
 
     The model is the one in your .env; see .env.example. With --model human you are the model: you
     see what a model would see, and answer with text or tool calls.
+
+    From chapter 3 on, every decision is written down before it counts, in a file that `workbook
+    audit` prints. A rules file that lies in a workspace allows nothing by lying there: it is read
+    only if you name it with --rules. A broken one stops the run before it begins.
 
     With --json, standard output holds one object:
 
@@ -82,6 +106,8 @@ def command(
     Exit codes: 0 done; 1 the run failed (turn limit, reply cut off or refused, provider error);
     2 wrong usage or configuration, and nothing is printed to standard output; 130 interrupted.
     """
+    from labs.announcement import announce
+    from labs.permission_options import permissions_of
     from labs.provider import configured
     from labs.task import Task
     from shared.config import HUMAN
@@ -100,9 +126,12 @@ def command(
         )
     text = _checked(_standard_input() if prompt == "-" else prompt)
     settings = None if human else configured(model=model, chapter=chapter)
-    task = Task(chapter, text, folder, settings, max_turns, approve_all=yes)
+    permissions = permissions_of(
+        chapter, folder, yes=yes, approve=approve, rules=rules, audit=audit
+    )
+    task = Task(chapter, text, folder, settings, max_turns, permissions)
     screen = Screen(sys.stderr)
-    _announce(task, screen)
+    announce(task, screen, said="--yes" if yes else f"--approve {permissions.approve}")
     outcome = _perform(task)
     _report(outcome, screen, as_json=as_json)
     ctx.exit(outcome.exit)
@@ -141,23 +170,6 @@ def _checked(prompt: str) -> str:
 
 def _bad_prompt(problem: str) -> click.BadParameter:
     return click.BadParameter(problem, param_hint="--prompt")
-
-
-def _announce(task: Task, screen: Screen) -> None:
-    """Say what is about to run, before the slow import of a provider's client."""
-    from shared.screen import Style
-    from shared.text import visible
-
-    if task.settings:
-        host, source = urlsplit(task.settings.base_url).netloc, task.settings.source
-        line = f"chapter {task.chapter}, model {task.settings.model} at {host} (see {source})"
-        screen.line(visible(line))
-    if task.approve_all:
-        screen.line(
-            "--yes: EVERY QUESTION IS ANSWERED WITH YES. Commands run without asking, and can do "
-            "whatever you can do.",
-            Style.BAD,
-        )
 
 
 def _perform(task: Task) -> Outcome:

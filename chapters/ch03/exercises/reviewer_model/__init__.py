@@ -1,0 +1,1 @@
+"""Exercise: a second model that can object, and nothing else."""

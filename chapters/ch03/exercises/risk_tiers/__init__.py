@@ -1,0 +1,1 @@
+"""Exercise: a table that says how risky a call is."""

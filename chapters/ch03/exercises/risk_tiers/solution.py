@@ -1,0 +1,128 @@
+"""`RiskTiers`: a table says how risky a call is, and what is not in the table is risky."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from chapters.ch02.glob_pattern import GlobPattern
+from chapters.ch02.safe_path import parse_path, parse_pattern
+from chapters.ch03.command_prefix import begins_with
+from chapters.ch03.paths import workspace_paths
+from shared.decision import Behaviour, Decision
+from shared.errors import ToolError
+from shared.ports import WorkspaceFiles
+from shared.tools import Effect, PreparedCall
+
+NAME = "risk"
+
+
+class Tier(IntEnum):
+    """How risky a call is: a higher one is more."""
+
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """A tier, and why."""
+
+    tier: Tier
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table: the calls with this effect, path and command, and how risky they are.
+
+    `path` is a pattern as for `glob`, `command` the first words of a simple command. What a row
+    does not name does not matter to it.
+    """
+
+    risk: Risk
+    effect: Effect
+    path: str | None = None
+    command: str | None = None
+
+
+UNKNOWN = Risk(Tier.HIGH, "it is not in the table")
+NOT_SIMPLE = Risk(Tier.HIGH, "it is not one simple command")
+NOWHERE = Risk(Tier.HIGH, "nobody can tell where its path leads")
+
+# Example of a small project. The order means nothing; what is not listed is high.
+TABLE = (
+    Row(Risk(Tier.LOW, "reading changes nothing"), Effect.READ),
+    Row(Risk(Tier.HIGH, "what is read goes to the provider"), Effect.READ, path="**/.env"),
+    Row(Risk(Tier.LOW, "prose is easily put right"), Effect.WRITE, path="docs/**"),
+    Row(Risk(Tier.MEDIUM, "it will be run"), Effect.WRITE, path="src/**"),
+    Row(Risk(Tier.MEDIUM, "it will be run"), Effect.WRITE, path="tests/**"),
+    Row(Risk(Tier.HIGH, "it is generated"), Effect.WRITE, path="docs/api/**"),
+    Row(Risk(Tier.LOW, "it only looks"), Effect.EXECUTE, command="git status"),
+    Row(Risk(Tier.MEDIUM, "it runs what was written"), Effect.EXECUTE, command="python -m pytest"),
+)
+
+SAYS = {Tier.LOW: Behaviour.PASS, Tier.MEDIUM: Behaviour.ASK, Tier.HIGH: Behaviour.DENY}
+
+
+class RiskTiers:
+    """Low passes, medium asks, high denies."""
+
+    name = NAME
+
+    def __init__(self, table: Sequence[Row], files: WorkspaceFiles) -> None:
+        self._table = tuple(table)
+        self._files = files
+
+    async def decide(self, prepared: PreparedCall) -> Decision:
+        """What the risk of the call says, and why it is that high."""
+        risk = await self._risk(prepared)
+        reason = f"its risk is {risk.tier.name.lower()}: {risk.why}"
+        return Decision(SAYS[risk.tier], reason, self.name)
+
+    async def _risk(self, prepared: PreparedCall) -> Risk:
+        """The highest of the risks of a call: each path counts, as spelled and where it leads."""
+        # solution: Refuse to guess at the command and at the paths; then look everything up.
+        effect = prepared.tool.effect
+        command = getattr(prepared.arguments, "command", None)
+        if command is not None and begins_with(command, ()) is None:
+            return NOT_SIMPLE
+        try:
+            paths: list[str | None] = []
+            for path in workspace_paths(prepared.arguments):
+                paths += [path, await self._files.resolve(path)]
+            # Each on its own: a path that the table knows must not speak for one that it does not.
+            risks = [risk_of(self._table, effect, path, command) for path in paths or [None]]
+        except ToolError:
+            return NOWHERE
+        return highest(risks)
+        # end solution
+
+
+def risk_of(table: Sequence[Row], effect: Effect, path: str | None, command: str | None) -> Risk:
+    """The highest risk of the rows that fit; `UNKNOWN` if none does."""
+    # solution: Collect the risks of all the rows that fit, not only of the first one.
+    return highest([row.risk for row in table if fits(row, effect, path, command)])
+    # end solution
+
+
+def fits(row: Row, effect: Effect, path: str | None, command: str | None) -> bool:
+    """Whether a row is about such a call. What it names must be there, and must match."""
+    # solution: Compare the effect, then path and command, each only if the row names it.
+    if row.effect is not effect:
+        return False
+    if row.path is not None:
+        pattern = GlobPattern(parse_pattern(row.path))
+        if path is None or not pattern.matches(parse_path(path)):
+            return False
+    if row.command is not None:
+        return command is not None and begins_with(command, row.command.split()) is True
+    return True
+    # end solution
+
+
+def highest(risks: Sequence[Risk]) -> Risk:
+    """The highest one, the first of several; `UNKNOWN` if there is none."""
+    return max(risks, key=lambda risk: risk.tier, default=UNKNOWN)

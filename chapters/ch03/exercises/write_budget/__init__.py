@@ -1,0 +1,1 @@
+"""Exercise: at most so many writes in one run."""

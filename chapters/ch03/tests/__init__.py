@@ -1,0 +1,1 @@
+"""Contract tests of this chapter: offline, in seconds."""
