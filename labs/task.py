@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,13 @@ class Tally:
 def perform(task: Task) -> Outcome:
     """Run the task to its end, whatever that is. Raises ConfigError and OSError only.
 
-    Ctrl-C cancels it: running commands are killed and the history is closed before this returns.
+    Ctrl-C cancels it, and so does the end of the terminal: running commands are killed and the
+    history is closed before this returns.
     """
     tally = Tally()
     try:
         reply = asyncio.run(_ask(task, tally))
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):
         return Outcome(
             INTERRUPTED, tally.turns, tally.usage, error="Interrupted", message="Interrupted."
         )
@@ -97,7 +99,19 @@ def perform(task: Task) -> Outcome:
     return Outcome(DONE, tally.turns, tally.usage, answer=reply.text)
 
 
+def _cancel_when_told_to_end() -> None:
+    """Being told to end, or losing the terminal, must not leave a command running behind us."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            # Windows, and threads other than the main one, have no such handlers.
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                loop.add_signal_handler(getattr(signal, name), task.cancel)
+
+
 async def _ask(task: Task, tally: Tally) -> AssistantMessage:
+    _cancel_when_told_to_end()
     lines = LineReader(sys.stdin)
     granted = task.permissions
     approver, audit = _approver(granted.approve, lines), _audit(granted)

@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 
 from labs.catalog import chapter_numbers, plan_of
+from labs.commands.run import _standard_input
 from shared.conversation import DEFAULT_MAX_TURNS
 from shared.plan import Kit, Plan
 from tests.command_line import KEY, Workbook, settings, start
@@ -293,7 +295,10 @@ def test_ctrl_c_while_the_provider_thinks_is_one_line(tmp_path: Path) -> None:
 
 
 @POSIX
-def test_ctrl_c_while_a_command_runs_kills_all_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_ctrl_c_and_the_end_of_the_terminal_kill_a_running_command(
+    name: str, tmp_path: Path
+) -> None:
     process = start(*RUN, "x", "--model", "human", "--yes", "--json", here=tmp_path, env={})
     assert process.stdin is not None
     command = "sleep 60 & echo $! > pid; wait"
@@ -301,12 +306,29 @@ def test_ctrl_c_while_a_command_runs_kills_all_of_it(tmp_path: Path) -> None:
     process.stdin.flush()
     pid_file = tmp_path / "pid"
     wait_until(lambda: pid_file.exists() and pid_file.read_text(encoding="utf-8").strip() != "")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, name))
     out, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert json.loads(out)["error"] == {"type": "Interrupted", "message": "Interrupted."}
     assert "Traceback" not in err
     wait_until(lambda: not alive(int(pid_file.read_text(encoding="utf-8"))))
+
+
+@POSIX
+def test_a_workspace_whose_name_is_too_long_is_a_usage_error(workbook: Workbook) -> None:
+    ended = workbook(*RUN, "x", "--model", "human", "--workspace", "x" * 5000)
+    assert ended.exit == 2
+    assert "--workspace" in ended.err
+    assert "too long" in ended.err
+
+
+@POSIX
+def test_a_prompt_from_a_closed_standard_input_is_a_usage_error(
+    workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labs.commands.run.sys.stdin", None)
+    with pytest.raises(click.BadParameter, match="standard input is closed"):
+        _standard_input()
 
 
 @POSIX

@@ -139,9 +139,14 @@ def command(
 
 def _existing_directory(name: str) -> Path:
     folder = Path(name)
-    if folder.is_dir():
+    try:
+        found, is_folder = folder.exists(), folder.is_dir()
+    except (OSError, ValueError) as error:  # too long, or a character no name may have
+        reason = getattr(error, "strerror", None) or "no directory can be called that"
+        raise click.BadParameter(f"{reason}.", param_hint="--workspace") from None
+    if is_folder:
         return folder
-    if folder.exists():
+    if found:
         problem = f"{name!r} is a file. Name the directory that it is in."
     else:
         problem = f"there is no {name!r}. Make it first, or leave this out to work right here."
@@ -149,6 +154,8 @@ def _existing_directory(name: str) -> Path:
 
 
 def _standard_input() -> str:
+    if sys.stdin is None:
+        raise _bad_prompt("standard input is closed, so it cannot be read from there.")
     stream = sys.stdin.buffer
     if stream.isatty():
         click.echo("Type the task, then Ctrl-D on a line of its own.", err=True)
