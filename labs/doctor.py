@@ -115,8 +115,9 @@ def _files() -> Finding:
 
 
 def _settings() -> Iterator[Finding]:
-    from shared.config import BASE_URL, check_settings, find_settings
+    from shared.config import BASE_URL, VARIABLES, check_settings, find_settings
     from shared.errors import ConfigError
+    from shared.key_shape import safe_name
 
     here = Path.cwd()
     try:
@@ -133,7 +134,12 @@ def _settings() -> Iterator[Finding]:
         )
         return
     for name in sorted(found):
-        yield Finding(name, Status.OK, f"set in {found[name].source}")
+        source = found[name].source
+        if name in VARIABLES:
+            yield Finding(name, Status.OK, f"set in {source}")
+        else:
+            text = f"set in {source}, but it is no variable of the workbook"
+            yield Finding(safe_name(name), Status.NOTE, text)
     try:
         settings = check_settings(found, here, ROOT)
     except ConfigError as error:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from shared.env_file import PREFIX, read_env_file
 from shared.errors import ConfigError
-from shared.text import visible
+from shared.key_shape import looks_like_a_key, safe_name
 
 PROVIDER = "WORKBOOK_PROVIDER"
 BASE_URL = "WORKBOOK_BASE_URL"
@@ -123,7 +123,7 @@ def _check_complete(found: Mapping[str, Setting], workbook_root: Path) -> None:
     )
     unknown = sorted(name for name in found if name.startswith(PREFIX) and name not in VARIABLES)
     if unknown:
-        message += f" ({visible(unknown[0])} is set, but it is no variable of the workbook.)"
+        message += f" ({safe_name(unknown[0])} is set, but it is no variable of the workbook.)"
     raise ConfigError(message)
 
 
@@ -152,13 +152,15 @@ def _base_url(found: Mapping[str, Setting]) -> str:
     url = found[BASE_URL].value.strip()
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname, parts.port  # an impossible port raises here
+        host, port = parts.hostname, parts.port  # an impossible port raises here
     except ValueError:
-        host, parts = None, urlsplit("")
+        host, port, parts = None, None, urlsplit("")
     if parts.scheme not in ("http", "https") or not host or not url.isprintable() or " " in url:
         raise _wrong(
             BASE_URL, found, "is not an address. It looks like https://api.example.com/v1."
         )
+    if port == 0:
+        raise _wrong(BASE_URL, found, "has port 0, where no server can be. Write its real port.")
     if parts.username or parts.password:
         raise _wrong(BASE_URL, found, f"holds a user name. Credentials belong into {API_KEY}.")
     if parts.query or parts.fragment:
@@ -182,6 +184,13 @@ def _api_key(found: Mapping[str, Setting]) -> str:
 
 def _model(found: Mapping[str, Setting]) -> str:
     model = found[MODEL].value.strip()
+    if looks_like_a_key(model) or (len(model) >= 16 and model == found[API_KEY].value):
+        raise _wrong(
+            MODEL,
+            found,
+            f"holds what looks like a key. A key belongs into {API_KEY}; the name of a model is "
+            "in the provider's list of models.",
+        )
     if not model.isprintable():
         raise _wrong(MODEL, found, "holds a character that no model name has. Write it again.")
     if model == HUMAN and found[MODEL].source != OPTION:

@@ -6,26 +6,34 @@ import io
 from pathlib import Path
 
 from shared.errors import ConfigError
-from shared.text import visible
+from shared.key_shape import safe_name
 
 PREFIX = "WORKBOOK_"
+MAX_BYTES = 64_000  # a long run of blanks costs the parser of .env files quadratic time
 
 
 def read_env_file(path: Path) -> dict[str, str]:
     """The `WORKBOOK_` variables of a `.env` file; empty if there is no file, or it holds none.
 
     Raises ConfigError if the file names such a variable and cannot be understood. A file that does
-    not is somebody else's: whatever is wrong with it is none of our business.
+    not is somebody else's: whatever is wrong with it is none of our business, unless it is too
+    large to look.
     """
     if not path.is_file():  # `.env` is also a common name for a virtual environment
         return {}
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ConfigError(
             f"{path} cannot be read: {reason}. Make it readable, or move it away."
         ) from None
+    if len(content) > MAX_BYTES:
+        raise ConfigError(
+            f"{path} is larger than 64 KB, so it was not read: it cannot be a file of settings. "
+            "Move it away, or go to another folder."
+        )
     if not _mentions_us(content):
         return {}
     return _parse(_decode(content, path), path)
@@ -63,7 +71,8 @@ def _parse(text: str, path: Path) -> dict[str, str]:
     values = dotenv_values(stream=io.StringIO(text), interpolate=False)
     for name, value in values.items():
         if name.startswith(PREFIX) and value is None:
-            raise ConfigError(f"{path}: {visible(name)} has no value. Write {visible(name)}=value.")
+            shown = safe_name(name)
+            raise ConfigError(f"{path}: {shown} has no value. Write {shown}=value.")
     return {
         name: value
         for name, value in values.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -156,11 +157,14 @@ def test_a_misspelt_variable_is_pointed_out(root: Path) -> None:
         (BASE_URL, f"https://{KEY}@host/v1", "Credentials belong into WORKBOOK_API_KEY"),
         (BASE_URL, "https://host/v1?version=1", "must end before the ?"),
         (BASE_URL, "https://host/v1/chat/completions/", "must end before /chat/completions"),
+        (BASE_URL, "https://host:0/v1", "has port 0"),
         (API_KEY, f'"{KEY} "', "no key has"),
         (API_KEY, f'"Bearer {KEY}"', "no key has"),
         (API_KEY, f"{KEY}\u200b", "no key has"),
         (API_KEY, f"clé-{KEY}", "no key has"),
         (API_KEY, "put-your-key-here", "still holds the placeholder"),
+        (MODEL, KEY, "looks like a key"),
+        (MODEL, f'"Bearer {KEY}"', "looks like a key"),
         (MODEL, "human", "--model human only"),
         (MODEL, '"a\\tmodel"', "no model name has"),
     ],
@@ -175,6 +179,43 @@ def test_a_malformed_value_is_named_and_never_shown(
     assert message.startswith(f"{name} in {root / '.env'} ")
     assert words in message
     assert KEY not in message
+
+
+@pytest.mark.parametrize(
+    "value", ["sk-or-v1-0123456789abcdef", "gsk_0123456789", "AIza0123456789abcdefghijklm"]
+)
+def test_a_key_given_as_the_model_is_refused_wherever_it_comes_from(value: str, root: Path) -> None:
+    for environ, model in ((COMPLETE | {MODEL: value}, None), (COMPLETE, value)):
+        with pytest.raises(ConfigError, match="looks like a key") as caught:
+            load_settings(environ, root, root, model=model)
+        assert value not in str(caught.value)
+
+
+def test_a_key_is_known_by_being_the_key(root: Path) -> None:
+    key = "0123456789abcdef0123456789abcdef"
+    with pytest.raises(ConfigError, match="looks like a key") as caught:
+        load_settings(COMPLETE | {API_KEY: key, MODEL: key}, root, root)
+    assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpt-5-mini", "qwen/qwen3-8b", "hf.co/unsloth/some-model", "pplx-70b-online", "x-ai/a", "m"],
+)
+def test_the_name_of_a_model_is_no_key(name: str, root: Path) -> None:
+    assert load_settings(COMPLETE | {MODEL: name}, root, root) is not None
+
+
+def test_a_word_may_be_both_key_and_model_of_a_local_server(root: Path) -> None:
+    assert load_settings(COMPLETE | {API_KEY: "llama", MODEL: "llama"}, root, root) is not None
+
+
+@pytest.mark.parametrize("line", [f"WORKBOOK_{KEY}=x\n", f"WORKBOOK_{KEY}\n"])
+def test_a_key_typed_into_a_name_is_not_repeated(line: str, root: Path) -> None:
+    write_env(root, without(MODEL), extra=line)
+    with pytest.raises(ConfigError, match="WORKBOOK_… ") as caught:
+        load_settings({}, root, root)
+    assert KEY not in str(caught.value)
 
 
 def test_where_a_bad_value_of_the_environment_comes_from_is_said(root: Path) -> None:
@@ -272,13 +313,21 @@ class TestTheFile:
     def test_a_file_that_cannot_be_read_is_said(
         self, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def refuse(path: Path) -> bytes:
+        def refuse(path: Path, mode: str) -> IO[bytes]:
             raise PermissionError(13, "Permission denied")
 
         write_env(root, COMPLETE)
-        monkeypatch.setattr(Path, "read_bytes", refuse)
+        monkeypatch.setattr(Path, "open", refuse)
         with pytest.raises(ConfigError, match="cannot be read: Permission denied"):
             load_settings({}, root, root)
+
+    def test_a_huge_file_is_refused_and_not_read(self, root: Path) -> None:
+        write_env(root, COMPLETE)
+        with (root / ".env").open("r+b") as file:
+            file.truncate(50_000_000_000)  # takes no room on the disk
+        with pytest.raises(ConfigError, match="larger than 64 KB") as caught:
+            load_settings({}, root, root)
+        assert str(root / ".env") in str(caught.value)
 
     def test_dollars_stay_dollars(self, root: Path) -> None:
         write_env(root, COMPLETE | {API_KEY: "a${HOME}b"})

@@ -56,6 +56,20 @@ def test_a_file_that_cannot_be_read_is_a_finding(workbook: Workbook) -> None:
     assert "line 1" in findings(workbook)["settings"].text
 
 
+def test_a_key_in_the_wrong_place_is_not_shown(workbook: Workbook) -> None:
+    (workbook.here / ".env").write_text(f"WORKBOOK_{KEY}=x\nWORKBOOK_URL=y\n", encoding="utf-8")
+    found = findings(workbook)
+    for name in ("WORKBOOK_…", "WORKBOOK_URL"):
+        assert found[name].status is Status.NOTE
+        assert "no variable of the workbook" in found[name].text
+    workbook.configure("http://127.0.0.1:9/v1", WORKBOOK_MODEL=KEY)
+    for words in (("doctor",), ("doctor", "--live"), ("run", "--chapter", "1", "--prompt", "hi")):
+        ended = workbook(*words)
+        shown = ended.out + ended.err
+        assert "holds what looks like a key" in " ".join(shown.split())
+        assert KEY not in shown
+
+
 def test_an_unencrypted_way_to_another_machine_is_pointed_out(workbook: Workbook) -> None:
     workbook.configure("http://10.0.0.7:8000/v1")
     found = findings(workbook)["settings"]

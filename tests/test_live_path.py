@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import logging
 import os
@@ -311,6 +312,61 @@ async def test_a_failure_is_one_typed_error_that_says_what_to_do(
     assert isinstance(ended, RunEnded)
     assert ended.error is error
     assert list(conversation.history) == [UserMessage("hi")]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_conversation_follows_a_redirect_to_another_host(status: int) -> None:
+    with ProviderServer(HELLO) as elsewhere:
+        target = f"{elsewhere.base_url.replace('127.0.0.1', 'localhost')}/chat/completions"
+        with ProviderServer(Answer("", status, headers={"location": target})) as server:
+            async with connected(server) as model:
+                with pytest.raises(ProviderError) as caught:
+                    await ask_once(model, "Our secret plans")
+        assert elsewhere.requests == []
+    error = caught.value
+    assert (error.kind, error.status, error.retryable) == ("provider", status, False)
+    assert "the host localhost. Nothing was sent there" in str(error)
+    address = target.removesuffix("/chat/completions")
+    assert f"If you trust {address}, put that address into WORKBOOK_BASE_URL" in str(error)
+
+
+BOMB = gzip.compress(b" " * 60_000_000, compresslevel=1)
+ZIPPED = {"content-encoding": "gzip"}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(b" " * 60_000_000, piece=100_000),
+        Answer(BOMB, headers=ZIPPED),
+        Answer(BOMB, 500, headers=ZIPPED),
+        Answer(BOMB, 307, headers=ZIPPED | {"location": "http://host.invalid/"}),
+        Answer(gzip.compress(BOMB), headers={"content-encoding": "gzip, gzip"}),
+    ],
+    ids=["long", "packed", "an error", "a redirect", "packed twice"],
+)
+async def test_an_answer_without_end_is_not_read_to_its_end(answer: Answer) -> None:
+    with ProviderServer(answer, HELLO) as server:
+        async with connected(server) as model:
+            with pytest.raises(ProviderError, match="longer than 20 MB") as caught:
+                await ask_once(model)
+            assert await asyncio.to_thread(server.closed.wait, 5)  # the rest is not waited for
+            assert (await ask_once(model)).text == "Hello"
+    error = caught.value
+    assert (error.kind, error.status, error.retryable) == ("bad_response", answer.status, False)
+    assert error.__context__ is None
+
+
+@pytest.mark.anyio
+async def test_a_packed_answer_and_a_long_one_are_read() -> None:
+    packed = gzip.compress(json.dumps(completion(text="Packed")).encode())
+    long = Answer(completion(text="x" * 10_000_000))
+    with ProviderServer(Answer(packed, headers=ZIPPED), long) as server:
+        async with connected(server) as model:
+            assert (await ask_once(model)).text == "Packed"
+            assert len((await ask_once(model)).text) == 10_000_000
 
 
 @pytest.mark.anyio

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 from shared.errors import ConfigError
+from shared.key_shape import KEY_SHAPE
 from shared.text import visible
 
 QUOTED_CHARACTERS = 200  # of what a provider says, this much is shown
@@ -15,8 +16,7 @@ QUOTED_CHARACTERS = 200  # of what a provider says, this much is shown
 SECRET_CHARACTERS = 8
 
 LIKE_A_KEY = re.compile(
-    r"(?i)\bbearer\s+\S{8,}"
-    r"|\b(?:sk-|gsk_|xai-)[^\s\"'<>]+|\b(?:hf_|AIza)[\w-]{20,}"
+    rf"(?i)\b(?:{KEY_SHAPE})"
     # Masked by the provider, with some of it left. Only from the start of a word: a page of one
     # endless word would take seconds otherwise.
     r"|(?<![^\s\"'<>])[^\s\"'<>]*\*{3,}[^\s\"'<>]*"

@@ -11,13 +11,23 @@ from uuid import uuid4
 from chapters.ch01.chat_wire import UnreadableReply, from_wire, to_body
 from chapters.ch01.connection_errors import too_far, too_slow, unreachable
 from chapters.ch01.endpoint import Endpoint, not_an_address
-from chapters.ch01.provider_errors import error_inside, refused, unreadable
+from chapters.ch01.provider_errors import (
+    error_inside,
+    redirected,
+    refused,
+    too_large,
+    unreadable,
+)
 from shared.errors import ProviderError
 from shared.events import Emit
 from shared.messages import AssistantMessage, Request
 
 if TYPE_CHECKING:  # half a second to load, so only when a request is sent
     from openai import AsyncOpenAI
+
+
+# The longest reply of a model is far below one megabyte.
+MAX_ANSWER_BYTES = 20_000_000
 
 
 def mint_id() -> str:
@@ -87,6 +97,8 @@ class OpenAIChat:
         """Status and body of the answer, unread: the SDK checks neither shape nor type of it."""
         import openai
 
+        from chapters.ch01.bounded_client import AnswerTooLarge
+
         client = self._client = self._client or self._open()
         create = client.chat.completions.with_raw_response.create
         failure: ProviderError
@@ -98,9 +110,15 @@ class OpenAIChat:
             failure = too_slow(self._endpoint, self._timeout)
         except openai.APITimeoutError:  # every other time-out of the client is off, see _open
             failure = too_far(self._endpoint, self._connect_timeout)
+        except AnswerTooLarge as error:
+            failure = too_large(self._endpoint, error.status, MAX_ANSWER_BYTES)
         except openai.APIStatusError as error:
-            wait = error.response.headers.get("retry-after", "")
-            failure = refused(self._endpoint, error.status_code, error.body, wait)
+            headers = error.response.headers
+            if error.response.has_redirect_location:
+                failure = redirected(self._endpoint, error.status_code, headers["location"])
+            else:
+                wait = headers.get("retry-after", "")
+                failure = refused(self._endpoint, error.status_code, error.body, wait)
         except openai.APIConnectionError as error:
             failure = unreachable(self._endpoint, error)
         # Raised out here, so that no exception of the SDK, with the request and its key, hangs on.
@@ -110,12 +128,15 @@ class OpenAIChat:
         import httpx2
         import openai
 
+        from chapters.ch01.bounded_client import BoundedClient
+
         try:
             client = openai.AsyncOpenAI(
                 base_url=self._endpoint.base_url,
                 api_key=self._endpoint.api_key,
                 max_retries=0,
                 timeout=openai.Timeout(None, connect=self._connect_timeout),
+                http_client=BoundedClient(max_bytes=MAX_ANSWER_BYTES),
             )
         except httpx2.InvalidURL:
             raise not_an_address() from None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from urllib.parse import urljoin, urlsplit
 
 from chapters.ch01.endpoint import Endpoint
-from shared.errors import ProviderError
+from shared.errors import ConfigError, ProviderError
 
 # Statuses after which the same request may succeed, besides all from 500 on.
 TEMPORARY = {408, 409, 425, 429}
@@ -34,6 +35,28 @@ MEANT = (
 def refused(endpoint: Endpoint, status: int, body: object, wait: str = "") -> ProviderError:
     """The provider answered with an error status; `wait` is its Retry-After header."""
     return _from_provider(endpoint, "provider", status, status, body, wait)
+
+
+def redirected(endpoint: Endpoint, status: int, target: str) -> ProviderError:
+    """The provider sends the client on to `target`, its Location header, and nobody went there."""
+    asked = f"{endpoint.base_url.rstrip('/')}/chat/completions"
+    try:
+        there = Endpoint(urljoin(asked, target), endpoint.api_key, endpoint.model)
+        there.check()
+    except (ValueError, ConfigError):  # it leads nowhere
+        return refused(endpoint, status, None)
+    address = there.address.removesuffix("/").removesuffix("/chat/completions")
+    if address == endpoint.address.removesuffix("/"):  # it leads to where we are
+        return refused(endpoint, status, None)
+    host = endpoint.quote(urlsplit(there.base_url).hostname or "")
+    return ProviderError(
+        f"{endpoint.address} sends you on to the host {host}. Nothing was sent there: it would "
+        f"have got the whole conversation. If you trust {address}, put that address into "
+        "WORKBOOK_BASE_URL; if it is a page to sign in, do that first, or check your proxy. "
+        f"(HTTP {status})",
+        kind="provider",
+        status=status,
+    )
 
 
 def error_inside(endpoint: Endpoint, status: int, body: object) -> ProviderError:
@@ -143,7 +166,12 @@ def code_of(body: object) -> str:
 def unreadable(endpoint: Endpoint, status: int, content: bytes, reason: str) -> ProviderError:
     """The answer is not what a chat provider sends: a web page, half a reply, nothing."""
     page = endpoint.quote(content.decode("utf-8", "replace"))
-    begins = f"It begins: {page}" if page else "It is empty."
+    if page:
+        begins = f"It begins: {page}"
+    elif content:  # of something endless, only the beginning was looked at
+        begins = f"It begins with white space, {len(content):,} bytes in all."
+    else:
+        begins = "It is empty."
     return ProviderError(
         f"The answer from {endpoint.address} is not a chat completion: {reason}. Perhaps a proxy "
         "answered, or the address is that of a web page: check WORKBOOK_BASE_URL, it usually ends "
@@ -151,6 +179,17 @@ def unreadable(endpoint: Endpoint, status: int, content: bytes, reason: str) -> 
         kind="bad_response",
         status=status,
         retryable=True,
+    )
+
+
+def too_large(endpoint: Endpoint, status: int, limit: int) -> ProviderError:
+    """The answer did not end within `limit` bytes, and was not read further."""
+    return ProviderError(
+        f"The answer from {endpoint.address} is longer than {limit // 1_000_000} MB, so it is no "
+        "chat completion, and the rest of it was not read. Perhaps the address is that of a file "
+        f"or a web page: check WORKBOOK_BASE_URL, it usually ends in /v1. (HTTP {status})",
+        kind="bad_response",
+        status=status,
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from chapters.ch01.connection_errors import too_far, too_slow, unreachable
 from chapters.ch01.endpoint import Endpoint
-from chapters.ch01.provider_errors import error_inside, refused, unreadable
+from chapters.ch01.provider_errors import error_inside, redirected, refused, too_large, unreadable
 from shared.errors import ConfigError
 
 KEY = "a-secret/of+mine=="
@@ -99,7 +99,48 @@ def test_an_answer_that_is_no_reply_is_shown_short_and_harmless() -> None:
     assert "WORKBOOK_BASE_URL" in str(error)
     assert "/v1" in str(error)
     assert (error.kind, error.retryable) == ("bad_response", True)
-    assert "It is empty." in str(unreadable(HERE, 200, b" \n", "it is not JSON"))
+
+
+def test_an_answer_of_white_space_is_not_called_empty() -> None:
+    blank = str(unreadable(HERE, 200, b" \n" * 1_000_000, "it is not JSON"))
+    assert "It begins with white space, 2,000,000 bytes in all." in blank
+    assert "empty" not in blank
+    assert "It is empty." in str(unreadable(HERE, 200, b"", "it is not JSON"))
+
+
+def test_an_answer_without_end_is_no_matter_of_trying_again() -> None:
+    error = too_large(HERE, 200, 20_000_000)
+    assert "longer than 20 MB" in str(error)
+    assert "WORKBOOK_BASE_URL" in str(error)
+    assert (error.kind, error.status, error.retryable) == ("bad_response", 200, False)
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "address"),
+    [
+        ("https://b.example/v2/chat/completions", "b.example", "https://b.example/v2"),
+        ("https://b.example:8443/", "b.example", "https://b.example:8443"),
+        ("//b.example/v1", "b.example", "https://b.example/v1"),
+        ("/v2/chat/completions/", "api.example.com", "https://api.example.com/v2"),
+        (f"https://me:pw@b.example/in?key={KEY}", "b.example", "https://b.example/in"),
+        ("https://b.example/sk-abcdef123456", "b.example", "https://b.example/[key]"),
+    ],
+)
+def test_a_redirect_is_named_and_left_to_you(target: str, host: str, address: str) -> None:
+    error = redirected(HERE, 307, target)
+    assert f"to the host {host}. Nothing was sent there" in str(error)
+    assert f"If you trust {address}, put that address into WORKBOOK_BASE_URL" in str(error)
+    assert (error.kind, error.status, error.retryable) == ("provider", 307, False)
+    for secret in (KEY, "pw", "pass"):
+        assert secret not in str(error)
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["", "/v1/chat/completions/", "javascript:alert(1)", "file:///etc", "http://[", "http://h:0/"],
+)
+def test_a_redirect_that_leads_nowhere_is_an_answer_like_no_providers(target: str) -> None:
+    assert str(redirected(HERE, 302, target)).startswith("No chat provider answers like this.")
 
 
 def from_causes(*causes: BaseException) -> BaseException:
@@ -202,6 +243,7 @@ def test_a_key_that_no_request_can_carry_is_refused_by_name_and_not_shown(key: s
         "http://",
         "http:///v1",
         "http://h:port",
+        "http://h:0/v1",
         "http://[::1",
     ],
 )

@@ -1,0 +1,57 @@
+"""The HTTP client below the SDK: it goes where it was told, and it reads no endless answer.
+
+Imported when the first request is sent: it takes as long to load as the SDK does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+
+# They tell how the body came, and it is kept unpacked.
+OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
+
+
+class AnswerTooLarge(Exception):
+    """The body of an answer was longer than allowed, and the rest of it was not read."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+
+
+# region: bounded
+class BoundedClient(httpx2.AsyncClient):
+    """A client that follows no redirect and keeps at most `max_bytes` of a body, unpacked.
+
+    A few kilobytes can unpack to gigabytes, so it is the unpacked bytes that count. The limit
+    stands here because the SDK reads the body of an error whole, whichever way it is called.
+    """
+
+    def __init__(self, *, max_bytes: int) -> None:
+        super().__init__(follow_redirects=False)
+        self._max_bytes = max_bytes
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """The whole answer, or AnswerTooLarge."""
+        response = await super().send(request, **{**options, "stream": True})
+        try:
+            content = bytearray()
+            async for piece in response.aiter_bytes():
+                content += piece
+                if len(content) > self._max_bytes:
+                    raise AnswerTooLarge(response.status_code)
+        finally:
+            await response.aclose()
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in OF_THE_BODY
+        ]
+        return httpx2.Response(
+            response.status_code, headers=headers, content=bytes(content), request=request
+        )
+
+
+# endregion: bounded
