@@ -7,12 +7,12 @@ the difference, so a mistake comes back as the very result a model would read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from labs.line_reader import LineReader
 from labs.request_view import RequestView
-from labs.typed_reply import example_call, forgotten_braces, is_unfinished_call, parse_reply
+from labs.typed_reply import Draft, example_call, forgotten_braces, parse_reply
 from shared.errors import RunError
 from shared.events import Emit
 from shared.messages import AssistantMessage, Request, ToolSpec
@@ -59,15 +59,15 @@ class HumanModel:
         return parse_reply(await self._read(request), self._new_id)
 
     async def _read(self, request: Request) -> list[str]:
-        typed: list[str] = []
+        typed = Draft()
         self._screen.rule("your reply (an empty line sends it)")
         while True:
-            line = await self._read_line("... " if is_unfinished_call(typed) else "> ")
-            if line is None and not typed:
+            line = await self._read_line("... " if typed.in_call else "> ")
+            if line is None and not typed.lines:
                 raise HumanLeft("The input has ended, so there is no reply.")
             if not line:
-                if any(text.strip() for text in typed):
-                    return typed
+                if any(text.strip() for text in typed.lines):
+                    return typed.lines
             elif line.startswith(":"):
                 self._obey(line.strip(), typed, request)
             elif tool := self._named_without_json(line, typed, request):
@@ -76,7 +76,7 @@ class HumanModel:
                     "(To say this as text, begin the line with a space.)"
                 )
             else:
-                typed.append(line)
+                typed.add(line)
 
     # endregion: reply
 
@@ -89,7 +89,7 @@ class HumanModel:
             self._screen.line(visible(line))
         return line
 
-    def _obey(self, command: str, typed: list[str], request: Request) -> None:
+    def _obey(self, command: str, typed: Draft, request: Request) -> None:
         match command:
             case ":help":
                 self._help(request)
@@ -101,16 +101,15 @@ class HumanModel:
                 body = json.dumps(self._to_wire(request), indent=2, ensure_ascii=False)
                 self._screen.line(visible(body))
             case ":undo":
-                self._say(f"Taken back: {typed.pop()}" if typed else "Nothing is typed yet.")
+                taken = f"Taken back: {typed.take_back()}" if typed.lines else None
+                self._say(taken or "Nothing is typed yet.")
             case ":quit":
                 raise HumanLeft("You left, so there is no reply.")
             case _:
                 self._say(f"There is no {command}. Type :help for what there is.")
 
-    def _named_without_json(
-        self, line: str, typed: Sequence[str], request: Request
-    ) -> ToolSpec | None:
-        specs = {} if is_unfinished_call(typed) else {spec.name: spec for spec in request.tools}
+    def _named_without_json(self, line: str, typed: Draft, request: Request) -> ToolSpec | None:
+        specs = {} if typed.in_call else {spec.name: spec for spec in request.tools}
         name = forgotten_braces(line, specs)
         return specs[name] if name else None
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shared.messages import AssistantMessage, StopReason, Text, ToolCall, ToolSpec
 
 CALL = re.compile(r"(?P<name>[A-Za-z0-9_.-]{1,64})[ \t]*(?P<arguments>\{.*)", re.DOTALL)
 WORD = re.compile(r"[A-Za-z0-9_-]+")
+STRING_OR_BRACE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|(?P<torn>\\?\Z))|[{}]', re.DOTALL)
 
 
 # region: parse
@@ -36,7 +38,7 @@ def parse_reply(lines: Sequence[str], new_id: Callable[[], str]) -> AssistantMes
             text.append(rest.pop(0))
             continue
         end_text()
-        count = _lines_of_call(match["arguments"], rest)
+        count = _lines_of_call(rest)
         arguments = "\n".join([match["arguments"], *rest[1:count]]).rstrip()
         content.append(ToolCall(new_id(), match["name"], arguments))
         del rest[:count]
@@ -45,42 +47,78 @@ def parse_reply(lines: Sequence[str], new_id: Callable[[], str]) -> AssistantMes
     return AssistantMessage(tuple(content), StopReason.TOOL_USE if asks else StopReason.END_TURN)
 
 
-def _lines_of_call(first: str, lines: Sequence[str]) -> int:
-    """How many lines belong to the call in the first one: those that make its JSON whole."""
-    text = first
-    for count in range(1, len(lines) + 1):
-        if is_json(text):
-            return count
-        if count == len(lines) or CALL.fullmatch(lines[count]):
-            break
-        text += "\n" + lines[count]
-    # Broken JSON. The line alone is the call, unless nothing but JSON can have been meant.
-    return 1 if _balanced(first) else count
+def _lines_of_call(lines: Sequence[str]) -> int:
+    """How many lines belong to the call in the first one: as many as its JSON needs."""
+    call = begin_call(lines[0])
+    count = 1
+    while call and call.unfinished and count < len(lines) and not CALL.fullmatch(lines[count]):
+        call = call.after(lines[count])
+        count += 1
+    return count
 
 
 # endregion: parse
 
 
-def is_json(text: str) -> bool:
-    """True if `text` is a whole JSON value."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+@dataclass(frozen=True, slots=True)
+class CallSoFar:
+    """How far the JSON of a call has come, known without reading its earlier lines again."""
+
+    depth: int = 0  # braces open now, those in strings left out
+    open_braces: int = 0  # the same with those in strings
+    closed: bool = False
+    torn: bool = False  # a line has ended inside a string, so this cannot be JSON any more
+
+    @property
+    def unfinished(self) -> bool:
+        """True if the call still lacks its end."""
+        # In JSON that is torn nobody knows what is a string, so all braces count.
+        return not self.closed and (not self.torn or self.open_braces > 0)
+
+    def after(self, line: str) -> CallSoFar:
+        """The same call with one more line."""
+        depth, closed, torn = self.depth, self.closed, self.torn
+        for token in STRING_OR_BRACE.finditer(line):
+            if token.lastgroup == "torn":
+                torn = True
+            elif token[0] in "{}" and not closed:
+                depth += 1 if token[0] == "{" else -1
+                closed = depth == 0 and not torn
+        open_braces = self.open_braces + line.count("{") - line.count("}")
+        return CallSoFar(depth, open_braces, closed, torn)
 
 
-def _balanced(text: str) -> bool:
-    return text.count("{") <= text.count("}")
+def begin_call(line: str) -> CallSoFar | None:
+    """The call that `line` begins, if it begins one."""
+    match = CALL.fullmatch(line)
+    return CallSoFar().after(match["arguments"]) if match else None
 
 
-def is_unfinished_call(lines: Sequence[str]) -> bool:
-    """True if the last call typed still lacks the end of its JSON."""
-    for index in range(len(lines) - 1, -1, -1):
-        if match := CALL.fullmatch(lines[index]):
-            text = "\n".join([match["arguments"], *lines[index + 1 :]])
-            return not is_json(text) and not _balanced(text)
-    return False
+class Draft:
+    """The lines of a reply as they are typed; the last one can be taken back."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._calls: list[CallSoFar | None] = []  # after each line
+
+    @property
+    def in_call(self) -> bool:
+        """True if the last call typed still lacks its end."""
+        call = self._calls[-1] if self._calls else None
+        return call is not None and call.unfinished
+
+    def add(self, line: str) -> None:
+        """One more line."""
+        call = begin_call(line)
+        if call is None and self.in_call and (last := self._calls[-1]):
+            call = last.after(line)
+        self.lines.append(line)
+        self._calls.append(call)
+
+    def take_back(self) -> str:
+        """The last line, which is no longer part of the reply."""
+        self._calls.pop()
+        return self.lines.pop()
 
 
 def forgotten_braces(line: str, names: Collection[str]) -> str | None:

@@ -7,6 +7,13 @@ import unicodedata
 
 _SUSPECT = re.compile(r"[^\n\t\x20-\x7e]")
 
+# What Unicode calls Default_Ignorable: with one of these in it, a name looks like another one. Most
+# have a category that tells; these are marks, letters and code points that are not in use.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+)
+
 
 def visible(text: str) -> str:
     """`text` with every character that could move the cursor, hide or reorder text spelled out.
@@ -28,7 +35,8 @@ def _spell_out(match: re.Match[str]) -> str:
     character = match.group()
     # Cc control, Cf invisible and bidirectional controls, Cs lone surrogates, Co private use,
     # Zl and Zp line and paragraph separators.
-    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
+    hidden = unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+    if hidden or _UNSEEN.match(character):
         code = ord(character)
         if code <= 0xFF:
             return f"\\x{code:02x}"

@@ -17,7 +17,7 @@ import pytest
 from shared.errors import ToolError
 from tests.vectors.safe_path import Row, Runner, UnusableFile, load, main
 from tests.vectors.worker import Files, Worker
-from tests.vectors.world import CannotSetUp, new_world
+from tests.vectors.world import CannotSetUp, UnusableRow, new_world
 
 VECTORS = Path(__file__).with_name("vectors") / "safe-path.jsonl"
 ROWS = load(VECTORS)
@@ -47,6 +47,7 @@ def a_row(op: str, expect: dict[str, Any], setup: list[dict[str, Any]], **args: 
 
 
 FILE = [{"file": "a.txt", "text": "alpha"}]
+PIPE = [{"fifo": "p"}]
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,8 @@ FILE = [{"file": "a.txt", "text": "alpha"}]
         a_row("write", {"ok": True, "after": {"b.txt": "x"}}, FILE, path="a.txt", content="x"),
         a_row("write", {"ok": True, "mode": "600"}, FILE, path="a.txt", content="x"),
         a_row("write", {"ok": True, "mode": {"a.txt": "600"}}, FILE, path="a.txt", content="x"),
+        a_row("write", {"ok": True, "mode": {"b.txt": "600"}}, FILE, path="a.txt", content="x"),
+        a_row("write", {"ok": True, "after": {"p": "x"}}, PIPE, path="a.txt", content="x"),
         a_row("write", {"ok": True, "still_symlink": ["a.txt"]}, FILE, path="a.txt", content="x"),
         a_row("write", {"ok": True, "absent": ["a.txt"]}, FILE, path="a.txt", content="x"),
         a_row("write", {"ok": True, "no_stray": True}, FILE, path="b.txt", content="x"),
@@ -175,12 +178,163 @@ GOOD = json.loads(VECTORS.read_text(encoding="utf-8").splitlines()[0])
         (json.dumps(GOOD | {"expect": {"ok": True, "okay": 1}}), "unknown expectation okay"),
         (json.dumps(GOOD | {"setup": [{"dir": "x"}]}), "unknown setup step"),
         (json.dumps(GOOD | {"requires": ["moon"]}), "unknown requirement moon"),
+        (json.dumps(GOOD | {"requires": "moon"}), "requires is no list"),
+        (json.dumps(GOOD | {"id": 1}), "id is no string"),
+        (json.dumps(GOOD | {"id": "a\n"}), "the id cannot be printed"),
+        (json.dumps(GOOD | {"op": ["read"]}), "op is no string"),
+        (json.dumps(GOOD | {"args": ["path"]}), "args is no JSON object"),
+        (json.dumps(GOOD | {"expect": ["ok"]}), "expect is no JSON object"),
+        (json.dumps(GOOD | {"setup": {"file": "x"}}), "setup is no list"),
+        ('{"id": ' + "[" * 100_000 + "]" * 100_000 + "}", "line 1: nested too deeply"),
+        (json.dumps(GOOD | {"args": {"path": json.loads("[" * 50 + "]" * 50)}}), "too deeply"),
     ],
 )
 def test_a_file_that_is_not_understood_is_refused(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "rows.jsonl").write_text(text)
     with pytest.raises(UnusableFile, match=problem):
         load(tmp_path / "rows.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        ("mkdir", "unknown setup step"),
+        ({"mkdir": 1}, "mkdir takes a name, not 1"),
+        ({"file": ""}, "file takes a name"),
+        ({"file": "a\0b"}, "file takes a name"),
+        ({"file": "a", "text": 1}, "text is a text"),
+        ({"file": "a", "text": "\udcff"}, "text is a text"),
+        ({"file": "a", "hex": "zz"}, "hex is hexadecimal digits"),
+        ({"file": "a", "mode": "9x"}, "mode is an octal number"),
+        ({"symlink": ["a"]}, "symlink takes a name and a target"),
+        ({"hardlink": "a"}, "hardlink takes two names"),
+        ({"chmod": ["zz", "9x"]}, "chmod takes a name and an octal mode"),
+        ({"chmod": ["zz", "77777"]}, "chmod takes a name and an octal mode"),
+        ({"rawfile": "zz"}, "rawfile takes a name in hexadecimal digits"),
+        ({"rawfile": "6100"}, "rawfile takes a name in hexadecimal digits"),
+        ({"sparse": ["a", -1]}, "sparse takes a name and a size"),
+        ({"sparse": ["a", 10**30]}, "sparse takes a name and a size"),
+        ({"device": ["a", 1]}, "device takes a name and two numbers"),
+        ({"race_exchange": ["a", 1]}, "race_exchange takes two names"),
+        ({"root_symlink": "x"}, "root_symlink takes true or false"),
+    ],
+    ids=lambda value: str(value).replace("\0", "NUL") if isinstance(value, dict) else None,
+)
+def test_a_setup_step_that_is_malformed_is_refused(
+    tmp_path: Path, step: Any, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps(GOOD | {"id": "bad-1", "setup": [step]}))
+    assert main([str(rows)]) == 2
+    assert f"row bad-1: {problem}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("expect", "problem"),
+    [
+        ({"ok": False}, "ok is false, so a code is needed"),
+        ({"ok": "yes"}, "ok is true, false or null"),
+        ({"ok": False, "code": 1}, "code is a code, not 1"),
+        ({"ok": False, "code": "x", "also": "y"}, "also is a list of codes"),
+        ({"ok": True, "after": {"a": 1}}, "after is texts by name"),
+        ({"ok": True, "mode": "rw"}, "mode is a mode, or modes by name"),
+        ({"ok": True, "absent": "a"}, "absent is a list of names"),
+        ({"ok": True, "no_leak": "no"}, "no_leak is true or false"),
+    ],
+)
+def test_an_expectation_that_is_malformed_is_refused(
+    tmp_path: Path, expect: dict[str, Any], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps(GOOD | {"id": "bad-1", "expect": expect}))
+    assert main([str(rows)]) == 2
+    assert f"row bad-1: expect: {problem}" in capsys.readouterr().err
+
+
+def test_a_row_cannot_reach_what_is_outside_of_its_world(tmp_path: Path) -> None:
+    host = tmp_path / "host"
+    host.mkdir(mode=0o755)
+    (host / "file").write_text("keep")
+    up = "../" * 40 + str(host).lstrip("/")
+    link = {"symlink": ["l", str(host)]}
+    new = {"symlink": ["n", f"{host}/new"]}
+    steps: list[list[dict[str, Any]]] = [
+        [{"file": f"{up}/new"}],
+        [{"file": f"{host}/new"}],
+        [{"file": f"$OUT/{up}/new"}],
+        [{"mkdir": f"{up}/new"}],
+        [{"rawfile": f"{up}/new".encode().hex()}],
+        [{"sparse": [f"{up}/new", 1]}],
+        [{"fifo": f"{up}/new"}],
+        [{"socket": f"{up}/new"}],
+        [{"symlink": [f"{up}/new", "x"]}],
+        [{"hardlink": [f"{up}/new", "$OUT/secret.txt"]}],
+        [{"hardlink": ["h", f"{up}/file"]}],
+        [{"device": [f"{up}/new", 1, 3]}],
+        [{"chmod": [up, "700"]}],
+        [{"chmod": ["..", "000"]}],
+        [{"race_exchange": ["a", f"{up}/file"]}],
+        # Through a link that an earlier step has made.
+        [link, {"file": "l/new"}],
+        [link, {"mkdir": "l/new"}],
+        [link, {"mkdir": "l/new/deeper"}],
+        [link, {"symlink": ["l/new", "x"]}],
+        [link, {"hardlink": ["h", "l/file"]}],
+        [link, {"chmod": ["l", "700"]}],
+        [link, {"chmod": ["l/file", "777"]}],
+        [link, {"race_exchange": ["l/file", "a"]}],
+        [new, {"file": "n"}],
+        [new, {"sparse": ["n", 1]}],
+        [new, {"mkdir": "n"}],
+        [new, {"file": "n/x"}],
+        [{"symlink": ["f", f"{host}/file"]}, {"file": "f"}],
+        [{"symlink": ["f", f"{host}/file"]}, {"hardlink": ["h", "f"]}, {"file": "h"}],
+    ]
+    before = {path: path.lstat() for path in (host, host / "file")}
+    for setup in steps:
+        with new_world() as world, pytest.raises(UnusableRow):
+            world.set_up(setup)
+        assert {path: path.lstat() for path in (host, *host.iterdir())} == before, setup
+
+
+def test_a_row_may_name_what_is_in_its_world() -> None:
+    with new_world() as world:
+        world.set_up(
+            [
+                {"file": "../ROOT2/a"},
+                {"file": "$OUT/a"},
+                {"file": "$ROOT/d/a"},
+                {"symlink": ["l", "d"]},
+                {"file": "l/b"},
+            ]
+        )
+        for path in ("ROOT2/a", "OUT/a", "ROOT/d/a", "ROOT/d/b"):
+            assert (world.base / path).is_file()
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"setup": [{"file": "../../../x"}]}, "'../../../x' is outside of the world"),
+        ({"setup": [{"file": "a"}, {"file": "a/b"}]}, "Not a directory"),
+        ({"setup": [{"fifo": "a"}, {"file": "a"}]}, "'a' is there already and is no file"),
+        ({"setup": [{"file": "a" * 256}]}, "File name too long"),
+        ({"setup": [{"chmod": ["nope", "600"]}]}, "No such file"),
+        ({"setup": [{"file": "\ud800"}]}, "no name of a file here"),
+        ({"expect": {"ok": True, "after": {"/etc/hostname": "x"}}}, "outside of the world"),
+        ({"expect": {"ok": True, "mode": {"/etc": "700"}}}, "outside of the world"),
+    ],
+)
+def test_a_row_that_cannot_be_played_is_named_and_the_others_are_run(
+    tmp_path: Path, change: dict[str, Any], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(f"{json.dumps(GOOD | change | {'id': 'bad-1'})}\n{json.dumps(GOOD)}\n")
+    assert main([str(rows)]) == 2
+    printed = capsys.readouterr()
+    assert "row bad-1: " in printed.err
+    assert problem in printed.err
+    assert "1 passed, 0 failed, 0 not applicable here, 1 unusable" in printed.out
 
 
 def test_the_exit_status_tells_what_came_of_it(

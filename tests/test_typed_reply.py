@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import time
 from itertools import count
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from labs.typed_reply import (
+    Draft,
     example_call,
     forgotten_braces,
-    is_unfinished_call,
     parse_reply,
 )
 from shared.messages import StopReason, Text, ToolCall, ToolSpec
@@ -41,6 +45,8 @@ def parts(typed: str) -> list[str | tuple[str, str]]:
         ('a {"x": 1} and more', [("a", '{"x": 1} and more')]),
         ('a {"x": {"y": 1}\nb {}', [("a", '{"x": {"y": 1}'), ("b", "{}")]),
         ("a {\n1,\n}", [("a", "{\n1,\n}")]),
+        ("a {\n1,\n}\nThen text.", [("a", "{\n1,\n}"), "Then text."]),
+        ('a {"x": "one\ntwo"}\nSo.', [("a", '{"x": "one\ntwo"}'), "So."]),
         # Not calls.
         (' glob {"pattern": "*"}', [' glob {"pattern": "*"}']),
         ("read_file README.md", ["read_file README.md"]),
@@ -73,10 +79,67 @@ def test_each_call_gets_an_id_of_its_own() -> None:
         (['a {"x":', "1}"], False),
         (["a {'x': 1}"], False),
         (['a {"x": 1} more'], False),
+        (['a {"x": 1} {'], False),
+        (["a {}", "some text {"], False),
+        # Braces in strings do not count, and quotes can be part of a string.
+        (['a {"x": "}",'], True),
+        (['a {"x": "}",', '"y": 1}'], False),
+        (['a {"x": "{"}'], False),
+        (['a {"x": "\\"{", "y": {', '"z": "\\\\"}'], True),
+        (['a {"x": "\\"{", "y": {', '"z": "\\\\"}}'], False),
+        # No line of JSON ends inside a string. Then all braces count.
+        (['a {"x": "one'], True),
+        (['a {"x": "one', 'two"}'], False),
+        (['a {"x": "one\\'], True),
+        (['a {"x: 1}'], False),
+        # Another call begins.
+        (['a {"x":', "b {}"], False),
     ],
 )
 def test_it_is_known_when_a_call_goes_on(lines: list[str], unfinished: bool) -> None:
-    assert is_unfinished_call(lines) is unfinished
+    draft = Draft()
+    for line in lines:
+        draft.add(line)
+    assert draft.in_call is unfinished
+
+
+def test_a_line_that_is_taken_back_was_never_there() -> None:
+    draft = Draft()
+    draft.add('a {"x":')
+    draft.add("1}")
+    assert not draft.in_call
+    assert draft.take_back() == "1}"
+    assert draft.in_call
+    assert draft.take_back() == 'a {"x":'
+    assert not draft.in_call
+    assert draft.lines == []
+
+
+json_values = st.recursive(
+    st.none() | st.integers() | st.text('{}"\\\n ab'),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text('{}" '), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text("{}ab"), json_values), st.integers(0, 2))
+def test_json_in_any_layout_is_one_call_and_what_follows_is_none_of_it(
+    arguments: dict[str, object], indent: int
+) -> None:
+    typed = json.dumps(arguments, indent=indent or None)
+    assert parts(f"a {typed}\nSo: {{") == [("a", typed), "So: {"]
+
+
+@pytest.mark.parametrize("last", ["]}", "]"])
+def test_a_long_call_is_read_once(last: str) -> None:
+    lines = ['a {"x": [', *['  {"text": "a line of a table", "and": "another"},'] * 6000, "1", last]
+    draft = Draft()
+    start = time.process_time()
+    for line in lines:
+        draft.add(line)
+    assert draft.in_call is (last == "]")
+    assert parts("\n".join(lines))
+    assert time.process_time() - start < 2  # it takes a twentieth of that; quadratic, ten times
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import errno
 import os
 
 from shared.errors import ToolError
+from shared.text import visible
 
 _LONGEST = 80  # characters of a path that a message repeats
 
@@ -68,7 +69,7 @@ def os_error(number: int) -> OSError:
 
 def shown(path: object) -> str:
     """`path` in quotes, on one line, with every invisible character spelled out, shortened."""
-    text = repr(path)
+    text = visible(repr(path))
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST - 33]}...{text[-30:]}"

@@ -18,10 +18,13 @@ MAX_NAME_BYTES = 255
 MAX_NAMES = 64
 
 # Control characters, and characters that make two different paths look the same on a screen: marks
-# that change the reading direction, spaces of no width, line separators. The joiners U+200C and
-# U+200D stay legal: Persian words and many emoji need them.
+# that change the reading direction, spaces of no width, line separators, letters without a shape.
+# The joiners U+200C-200D and the variation selectors U+FE00-FE0F and U+E0100-E01EF stay legal:
+# Persian words, Japanese names and many emoji need them.
 _INVISIBLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb"
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff]"
 )
 _DRIVE = re.compile("[A-Za-z]:")
 _SEPARATOR = re.compile(r"[/\\]")
@@ -72,7 +75,7 @@ def _parse(path: object, forbidden: re.Pattern[str]) -> tuple[str, ...]:
     size = _utf8_size(path)
 
     if found := _INVISIBLE.search(path):
-        raise _invalid(path, f"it contains {found.group()!r}, which cannot be seen; leave that out")
+        raise _invalid(path, f"it contains {found.group()!a}, which cannot be seen; leave that out")
 
     if path[0] in "/\\" or _DRIVE.match(path):
         # The one message that does not repeat the path: it may be one of the host.

@@ -3,98 +3,32 @@
     python -m tests.vectors.safe_path FILE.jsonl
 
 Prints every row that fails, with what was expected and what was given, and a closing count. Exit
-status: 0 if no row failed, 1 if one did, 2 if the file cannot be used.
+status: 0 if no row failed, 1 if one did, 2 if the file or one of its rows cannot be used.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import stat
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 from chapters.ch02.swap_attack import SwapAttack
 from chapters.ch02.workspace import open_workspace
+from tests.vectors.row import Row, UnusableFile, load
+from tests.vectors.row_forms import read_mode
 from tests.vectors.worker import Answer, Opener, Worker
-from tests.vectors.world import NOBODY, SECRET, SETUP_OPS, CannotSetUp, World, new_world
+from tests.vectors.world import NOBODY, SECRET, CannotSetUp, UnusableRow, World, new_world
 
-ARGUMENTS = {
-    "read": {"path"},
-    "write": {"path", "content"},
-    "edit": {"path", "old", "new"},
-    "glob": {"pattern"},
-    "resolve": {"path"},
-}
-EXPECTATIONS = {
-    *("ok", "code", "also", "content", "matches", "path", "bytes"),
-    *("after", "mode", "still_symlink", "absent", "no_change_outside", "no_leak", "no_stray"),
-}
+__all__ = ["Row", "Runner", "UnusableFile", "load", "main"]
+
 RACE_CALLS = 300
 OPENER = partial(open_workspace, fsync=False)
-
-
-class UnusableFile(Exception):
-    """The file is not a file of vectors; the text says where and why."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the file."""
-
-    id: str
-    op: str
-    args: dict[str, Any]
-    setup: list[dict[str, Any]]
-    expect: dict[str, Any]
-    requires: tuple[str, ...]
-
-
-def load(path: Path) -> list[Row]:
-    """The rows of a file. Raises UnusableFile: what is not understood must not pass unseen."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnusableFile(f"{path}: cannot be read: {error}") from None
-    rows = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                rows.append(_row(json.loads(line)))
-            except (ValueError, LookupError, TypeError, AttributeError) as error:
-                raise UnusableFile(f"{path}, line {number}: {error}") from None
-    if not rows:
-        raise UnusableFile(f"{path}: holds no row")
-    return rows
-
-
-def _row(data: Any) -> Row:
-    if not isinstance(data, dict):
-        raise ValueError("not a JSON object")
-    if lacking := {"id", "op", "args", "setup", "expect"} - set(data):
-        raise ValueError(f"the row has no {', '.join(sorted(lacking))}")
-    op, args, expect = data["op"], data["args"], data["expect"]
-    if op not in ARGUMENTS:
-        raise ValueError(f"unknown op {op!r}")
-    if set(args) != ARGUMENTS[op]:
-        raise ValueError(f"{op} takes {sorted(ARGUMENTS[op])}, not {sorted(args)}")
-    if unknown := set(expect) - EXPECTATIONS:
-        raise ValueError(f"unknown expectation {', '.join(sorted(unknown))}")
-    if "ok" not in expect:
-        raise ValueError("expect has no ok")
-    for step in data["setup"]:
-        if len([key for key in step if key in SETUP_OPS]) != 1:
-            raise ValueError(f"unknown setup step {step!r}")
-    requires = tuple(data.get("requires", ()))
-    if unknown := set(requires) - set(_REQUIREMENTS):
-        raise ValueError(f"unknown requirement {', '.join(sorted(unknown))}")
-    return Row(str(data["id"]), op, args, data["setup"], expect, requires)
 
 
 class Runner:
@@ -110,7 +44,7 @@ class Runner:
         self._nobody.stop()
 
     def complaints(self, row: Row) -> list[str]:
-        """What is wrong, nothing if the row holds. Raises CannotSetUp."""
+        """What is wrong, nothing if the row holds. Raises CannotSetUp or UnusableRow."""
         for requirement in row.requires:
             if not _REQUIREMENTS[requirement][0]():
                 raise CannotSetUp(_REQUIREMENTS[requirement][1])
@@ -156,15 +90,20 @@ def _about_answer(row: Row, answer: Answer, world: World) -> Iterator[str]:
 def _about_world(row: Row, world: World, names: set[str]) -> Iterator[str]:
     expect = row.expect
     for name, text in expect.get("after", {}).items():
+        path = Path(world.path(name))
         try:
-            given = Path(world.path(name)).read_bytes()
+            # Opening a pipe would wait for somebody who writes to it.
+            given = path.read_bytes() if stat.S_ISREG(path.stat().st_mode) else b""
         except OSError as error:
             yield f"expected {name!a} to hold {text!a}; given: {os.strerror(error.errno or 0)}"
             continue
         if given != text.encode():
             yield f"expected {name!a} to hold {text!a}; given: {given!a}"
-    for name, mode in _modes(expect.get("mode"), row.args.get("path", "")):
-        bits = f"{os.stat(world.path(name)).st_mode & 0o7777:03o}"  # noqa: PTH116
+    for name, mode in _modes(row):
+        try:
+            bits = f"{os.stat(world.path(name)).st_mode & 0o7777:03o}"  # noqa: PTH116
+        except OSError as error:
+            bits = os.strerror(error.errno or 0)
         if bits != mode:
             yield f"expected {name!a} to have mode {mode}; given: {bits}"
     for name in expect.get("still_symlink", ()):
@@ -175,8 +114,9 @@ def _about_world(row: Row, world: World, names: set[str]) -> Iterator[str]:
             yield f"expected {name!a} not to exist; given: it does"
 
 
-def _modes(expected: Any, path: str) -> list[tuple[str, str]]:
+def _modes(row: Row) -> list[tuple[str, str]]:
     """Names and modes: of several files, of one given with its name, or of the file written to."""
+    expected = row.expect.get("mode")
     if expected is None:
         return []
     if isinstance(expected, dict):
@@ -184,8 +124,8 @@ def _modes(expected: Any, path: str) -> list[tuple[str, str]]:
     elif isinstance(expected, list):
         pairs = [tuple(expected)]
     else:
-        pairs = [(path, expected)]
-    return [(name, f"{int(str(mode).removeprefix('0o'), 8):03o}") for name, mode in pairs]
+        pairs = [(str(row.args.get("path", "")), expected)]
+    return [(name, f"{read_mode(mode):03o}") for name, mode in pairs]
 
 
 def _about_strays(row: Row, now: set[str], before: set[str], succeeded: bool) -> Iterator[str]:
@@ -194,7 +134,7 @@ def _about_strays(row: Row, now: set[str], before: set[str], succeeded: bool) ->
         for name in row.expect.get("after", {}):
             path = Path(name)
             allowed |= {str(part) for part in (path, *path.parents)}
-    if row.expect["ok"] is None and "path" in row.args:
+    if row.expect["ok"] is None and isinstance(row.args.get("path"), str):
         path = Path(row.args["path"])
         allowed |= {str(part) for part in (path, *path.parents)}
     for name in sorted(now - allowed):
@@ -240,13 +180,17 @@ def main(arguments: list[str]) -> int:
         print(error, file=sys.stderr)
         return 2
     runner = Runner()
-    failed, passed, skipped = 0, 0, Counter[str]()
+    failed, passed, unusable, skipped = 0, 0, 0, Counter[str]()
     try:
         for row in rows:
             try:
                 complaints = runner.complaints(row)
             except CannotSetUp as reason:
                 skipped[str(reason)] += 1
+                continue
+            except UnusableRow as problem:
+                unusable += 1
+                print(f"{arguments[0]}, row {row.id}: {problem}", file=sys.stderr)
                 continue
             failed += bool(complaints)
             passed += not complaints
@@ -257,8 +201,12 @@ def main(arguments: list[str]) -> int:
     reasons = "; ".join(f"{number} {reason}" for reason, number in sorted(skipped.items()))
     print(
         f"{len(rows)} rows: {passed} passed, {failed} failed, "
-        f"{skipped.total()} not applicable here" + (f" ({reasons})" if reasons else "")
+        f"{skipped.total()} not applicable here"
+        + (f" ({reasons})" if reasons else "")
+        + (f", {unusable} unusable" if unusable else "")
     )
+    if unusable:
+        return 2
     return 1 if failed else 0
 
 

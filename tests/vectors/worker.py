@@ -105,8 +105,11 @@ def _serve(connection: Connection[Any, Any], opener: Opener, user: int | None) -
 async def _answers(
     opener: Opener, root: Path, op: str, args: dict[str, Any], times: int
 ) -> list[Answer]:
-    with opener(root) as files:
-        return [await _answer(files, op, args) for _ in range(times)]
+    try:
+        with opener(root) as files:
+            return [await _answer(files, op, args) for _ in range(times)]
+    except Exception as error:
+        return [Answer(broken=f"the workspace cannot be opened and closed: {error!r}")]
 
 
 async def _answer(files: Files, op: str, args: dict[str, Any]) -> Answer:
