@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def _next(current: int | None) -> list[str]:
         ("workbook --help", "everything else"),
     ]
     book = this_book()
-    if not book.work.is_dir():
+    if not os.access(book.work, os.F_OK):  # not there, or nobody lets us look
         return _headed(commands)
     from labs.desk.progress import next_step  # not before there is something to remember
 

@@ -145,7 +145,7 @@ def test_a_right_file_keeps_every_promise(grades: dict[str, Grade]) -> None:
 
 @pytest.mark.parametrize("message", ["untouched"], indirect=True)
 def test_an_unwritten_part_is_named_by_its_task(message: str) -> None:
-    assert "0 of 2 promises kept" in message
+    assert "0 of 2 checks passed" in message
     assert "not written yet" in message
     assert "# TODO: Count runs of characters that are not spaces." in message
     assert "work/ch02/untouched.py:11" in message
@@ -172,7 +172,7 @@ Hint      workbook hint 02/wrong  (3 left)
 Again     workbook check 02/wrong
 """
     assert expected in message
-    assert "1 of 2 promises kept" in message
+    assert "1 of 2 checks passed" in message
 
 
 @pytest.mark.parametrize("message", ["crashing"], indirect=True)
@@ -283,7 +283,7 @@ def test_a_check_shows_the_command_and_remembers_the_pass(
     assert check(Screen(out), book, exercises["right"])
     lines = out.getvalue().splitlines()
     assert lines[0].endswith("pytest chapters/ch02/exercises/right")
-    assert "✓ 02/right passed: all 2 promises kept." in lines
+    assert "✓ 02/right passed all 2 checks." in lines
     assert "Compare   chapters/ch02/exercises/right/solution.py" in lines
     assert any(line.startswith("Next      workbook check") for line in lines)
     assert load(book)["02/right"].passed is not None

@@ -12,6 +12,7 @@ import pytest
 from labs.cli import main
 from labs.desk.book import Book, DeskError
 from labs.desk.exercises import Exercise
+from labs.desk.progress import hash_of, record_check
 from labs.desk.progress_file import Seen, change, load
 from labs.desk.watch import watch
 from shared.screen import Screen
@@ -51,9 +52,24 @@ def test_read_folds_the_answers(book: Book, typed: Type) -> None:
     code, said = typed("read", "2")
     assert code == 0
     assert "**1. What ends a word?**" in said
-    assert "answer hidden: workbook read 2 --answers" in said
+    assert said.count("Answers are hidden") == 1
+    assert "`workbook quiz 2` asks them one by one; `workbook read 2 --answers` shows them" in said
     assert "A space." not in said
     assert "A space." in typed("read", "2", "--answers")[1]
+
+
+def test_read_names_the_tests_of_sentences_only_if_asked(book: Book, typed: Type) -> None:
+    text = README.replace("Intro.", "[It holds](tests/test_words.py#test_spaces).")
+    book.text_of(2).write_text(text, encoding="utf-8")
+    said = typed("read", "2")[1]
+    assert said.startswith(
+        "# Chapter\n\n*Tests prove this text: `workbook read 2 --proofs` names them.*\n"
+    )
+    assert "It holds.\n" in said
+    assert "test_spaces" not in said
+    said = typed("read", "2", "--proofs")[1]
+    assert "It holds [1].\n\n```text proofs\n1 test_spaces\n```\n\n## Words" in said
+    assert "names them" not in said
 
 
 def test_read_can_show_one_section(book: Book, typed: Type) -> None:
@@ -144,6 +160,18 @@ def test_hints_come_one_by_one_and_are_remembered(
     assert typed("hint", "--seen")[1].count("Hint ") == 3
 
 
+def test_a_passed_exercise_needs_no_hint(book: Book, exercise: Exercise, typed: Type) -> None:
+    typed("exercise", "count_words")
+    typed("hint")
+    record_check(book, exercise, True, hash_of(exercise.own_file(book)))
+    said = typed("hint", "count_words")[1]
+    assert said == "02/count_words: passed; see `workbook solution 02/count_words`.\n"
+    assert load(book)[exercise.id].hints == 1, "none was shown, none is counted"
+    assert "Hint 1 of 3" in typed("hint", "count_words", "--seen")[1]
+    exercise.own_file(book).write_text("changed", encoding="utf-8")
+    assert "Hint 2 of 3" in typed("hint", "count_words")[1], "it is being worked on again"
+
+
 def test_the_solution_waits_for_a_pass_or_is_noted(
     book: Book, exercise: Exercise, typed: Type
 ) -> None:
@@ -189,7 +217,7 @@ def test_quiz_prints_questions_and_answers_only_if_asked(book: Book, typed: Type
     assert "A space." not in said
     said = typed("quiz", "2", "--answers")[1]
     assert "A space." in said
-    assert "Proof: pytest chapters/ch02/tests/test_words.py::test_spaces" in said
+    assert "Proof, in chapters/ch02/tests/test_words.py:\npytest -k test_spaces\n" in said
 
 
 def test_quiz_waits_for_the_reader(
@@ -206,6 +234,7 @@ def test_quiz_waits_for_the_reader(
     monkeypatch.setattr("builtins.input", press)
     assert typed("quiz", "2")[0] == 0
     question, answer, second = shown_before
+    assert question.startswith("Answer aloud or in your head, then press Enter.\n")
     assert "What ends a word?" in question
     assert "A space." not in question
     assert "A space." in answer

@@ -130,7 +130,7 @@ def test_a_transcript_is_the_same_everywhere(tmp_path: Path) -> None:
             "Python 3.11.7, pytest-9.2.0, pluggy 1.7.0",
             "at 2026-11-29T21:41:02Z",
             "amber-4821 fjord-1234 amber-4821 ember-12",
-            "resolve, compare, open: 3,000 reads, 25,924 swaps, 7 leaks",
+            "resolve, compare, open: 3,000 reads, 25,924 swaps, 1,179 leaks",
             "the walk: 3,000 reads, 5,494 swaps, 0 leaks",
             "trailing   ",
         ]

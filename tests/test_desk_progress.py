@@ -86,6 +86,14 @@ def test_the_file_is_small_and_says_what_it_is(book: Book) -> None:
         ('["02/first"]\nsolution = "maybe"\n', "solution = 'maybe'"),
         ("first = 1\n", "'first' is not an exercise"),
         ('["02/first"]\nstarted = 2020-01-02\n', "started ="),
+        ('["02/first"]\nstarted = 0001-01-01T00:00:00+23:59\n', "started = datetime"),
+        ('["02/first"]\npassed = 9999-12-31T23:59:59-23:59\n', "passed = datetime"),
+        ('["02/first"]\nhints = ' + "9" * 5000 + "\n", "cannot be read"),
+        ('["02/first"]\nhints = 0x' + "f" * 5000 + "\n", "hints = …"),
+        ('["02/first"]\nfile = 0x' + "f" * 5000 + "\n", "file = …"),
+        ('["02/first"]\nfile' + ".a" * 2000 + " = 1\n", "file ="),
+        ('["02/first"]\nfile = ' + "[" * 2000 + "\n", "cannot be read"),
+        ('["02/first"]\nfile = ' + "[" * 2000 + "]" * 2000 + "\n", "cannot be read"),
     ],
 )
 def test_a_broken_file_is_named_and_never_overwritten(book: Book, text: str, reason: str) -> None:
@@ -100,8 +108,14 @@ def test_a_broken_file_is_named_and_never_overwritten(book: Book, text: str, rea
         change(book, exercises(book)[0], lambda entry: replace(entry, hints=1))
     with pytest.raises(DeskError):
         start(book, exercises(book)[0])
+    assert len(str(caught.value)) < 400
     assert progress_file(book).read_text(encoding="utf-8") == text
     assert not exercises(book)[0].own_file(book).exists()
+    moved = set_broken_aside(book)
+    assert moved is not None
+    assert (book.root / moved).read_text(encoding="utf-8") == text
+    start(book, exercises(book)[0])
+    assert load(book)["02/first"].started is not None, "the way out leads out"
 
 
 def test_bytes_that_are_not_text_are_a_broken_file_too(book: Book) -> None:
@@ -125,6 +139,16 @@ def test_a_hand_edited_time_without_a_zone_is_utc(book: Book) -> None:
     book.work.mkdir()
     progress_file(book).write_text('["02/first"]\nstarted = 2020-01-02T03:04:05\nnote = "x"\n')
     assert load(book)["02/first"] == Entry(started=THEN)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_a_time_of_another_age_is_still_a_time_after_the_next_write(book: Book, text: str) -> None:
+    book.work.mkdir()
+    progress_file(book).write_text(f'["02/first"]\nstarted = {text}\n', encoding="utf-8")
+    before = load(book)["02/first"].started
+    entry = change(book, exercises(book)[0], lambda entry: replace(entry, hints=1))
+    assert load(book)["02/first"] == entry
+    assert entry.started == before
 
 
 def test_processes_do_not_lose_each_others_entries_and_nobody_reads_half(book: Book) -> None:
@@ -184,6 +208,40 @@ def test_the_next_step_is_the_open_exercise_then_the_first_that_waits(book: Book
     start(book, first)
     passed(book, first)
     assert next_step(book) == type(step)("3 of 3 exercises passed.", None)
+
+
+def test_after_a_pass_the_same_chapter_goes_on_before_other_chapters(book: Book) -> None:
+    (book.chapters / "ch01").mkdir()
+    (book.chapters / "ch01" / "__init__.py").touch()
+    add_exercise(book, "early", chapter=1)
+    early, first, second, third = exercises(book)
+    assert early.id == "01/early"
+    start(book, early)
+
+    def command_after(exercise: Exercise) -> str | None:
+        start(book, exercise)
+        passed(book, exercise)
+        step = next_step(book, after=exercise)
+        assert step is not None
+        return step.command
+
+    assert command_after(second) == f"workbook exercise {third.id}"
+    assert command_after(third) == f"workbook exercise {first.id}"
+    assert command_after(first) == "workbook check 01/early", "it is open already"
+    passed(book, early)
+    assert next_step(book, after=early) == next_step(book)
+
+
+def test_where_nothing_is_open_the_last_pass_says_where_to_go_on(book: Book) -> None:
+    first, second, third = exercises(book)
+    start(book, second)
+    passed(book, second)
+    assert (step := next_step(book))
+    assert step.command == f"workbook exercise {third.id}"
+    start(book, third)
+    passed(book, third)
+    assert (step := next_step(book))
+    assert step.command == f"workbook exercise {first.id}"
 
 
 def test_nothing_is_started_by_a_pass(book: Book) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from labs.desk.book import Book, DeskError
 from labs.desk.diagram import describe
-from labs.desk.page import render
+from labs.desk.layout import render
 from labs.desk.sections import cut_section, find_sections, locate
 from labs.desk.terminal_text import for_terminal
 
@@ -63,8 +64,9 @@ After.
 
 
 def test_answers_are_folded_until_asked_for() -> None:
-    folded = for_terminal(TEXT, folder="chapters/ch01", answers="answer hidden: --answers")
-    assert "**1. Why `limit`?**\n\n*answer hidden: --answers*\n\nAfter." in folded
+    folded = for_terminal(TEXT, folder="chapters/ch01", answers="hidden: --answers")
+    assert "## Self-test\n\n*hidden: --answers*\n\n**1. Why `limit`?**\n\nAfter." in folded
+    assert folded.count("hidden") == 1
     for word in ("Because", "secret", "Deeper", "More", "Proof"):
         assert word not in folded
     assert "**Aside: a snapshot**\n\nNot an answer." in folded
@@ -85,13 +87,135 @@ def test_comments_go_but_code_stays() -> None:
 def test_links_are_paths_from_the_root() -> None:
     shown = for_terminal(TEXT, folder="chapters/ch01", answers=None)
     assert "See the walk (`chapters/ch02/walk.py`)" in shown
-    assert "`tests/test_a.py` (`test_a.py::test_b`), here,\n" in shown
+    assert "`tests/test_a.py`, here,\n" in shown
     assert "site (https://example.org/a_(b)) and (picture: a picture)." in shown
 
 
-def test_a_link_to_a_test_would_burst_a_table() -> None:
+def test_links_to_tests_are_left_out_also_of_tables() -> None:
     row = "| a | [it holds](tests/test_a.py#test_b) | [b](b.py) |\n"
     assert for_terminal(row, folder="x", answers=None) == "| a | it holds | b (`x/b.py`) |\n"
+
+
+PROVED = """\
+# Title
+
+[One\nholds](t.py#test_one), [two](t.py#test_two), [one](t.py#test_one), [a file](t.py).
+
+```python
+# [not a link](t.py#test_code)
+```
+## Next
+
+| a | [three](t.py#test_three) |
+
+## Without
+
+[end](#next)
+"""
+
+
+def test_proofs_are_numbered_and_listed_at_the_end_of_each_section() -> None:
+    shown = for_terminal(PROVED, folder="x", answers=None, proofs=True)
+    assert "One\nholds [1], two [2], one [1], a file (`x/t.py`)." in shown
+    assert "```\n\n```text proofs\n1 test_one\n2 test_two\n```\n\n## Next" in shown
+    assert "| a | three [1] |\n\n```text proofs\n1 test_three\n```\n\n## Without" in shown
+    assert shown.endswith("## Without\n\nend\n")
+    assert "# [not a link](t.py#test_code)" in shown
+
+
+def test_the_name_of_a_proof_is_never_folded() -> None:
+    name = "test_" + "x" * 120
+    text = for_terminal(f"[It holds](t.py#{name}).", folder="", answers=None, proofs=True)
+    assert f"1 {name}" in render(text, 80, colours=False).splitlines()
+
+
+def test_code_keeps_its_two_blank_lines_and_prose_gets_one() -> None:
+    code = "```python\ndef f(): ...\n\n\ndef g(): ...\n```"
+    assert for_terminal(f"a\n\n\n{code}\n\n\n\nb\n", folder="", answers=None) == (
+        f"a\n\n{code}\n\nb\n"
+    )
+    assert "def f(): ...\n\n\ndef g(): ...\n" in render(code, 80, colours=False)
+
+
+def laid_out(code: str, columns: int) -> list[str]:
+    """What stands between two paragraphs, a block of code, on a terminal."""
+    page = render(f"before\n\n```python\n{code}\n```\n\nafter\n", columns, colours=False)
+    return page.splitlines()[2:-2]
+
+
+@pytest.mark.parametrize(("length", "columns"), [(80, 80), (100, 100), (100, 200)])
+def test_code_that_fits_is_flush_and_whole(length: int, columns: int) -> None:
+    code = "    return " + "x" * (length - 11)
+    assert laid_out(code, columns) == [code]
+
+
+def test_text_does_not_use_all_of_a_wide_terminal() -> None:
+    page = render("word " * 100, 200, colours=False)
+    assert max(len(line) for line in page.splitlines()) <= 88
+
+
+@pytest.mark.parametrize(
+    ("code", "lines"),
+    [
+        (
+            "    call(first_argument, second_argument, third)",
+            ["    call(first_argument,", "        ↪ second_argument, third)"],
+        ),
+        ("x" * 50, ["x" * 40, "    ↪ " + "x" * 10]),
+        (
+            "a = 1  # " + "long " * 14 + "end",
+            [
+                "a = 1  # long long long long long long",
+                "    ↪ long long long long long long long",
+                "    ↪ long end",
+            ],
+        ),
+    ],
+)
+def test_code_that_does_not_fit_goes_on_further_in_with_a_mark(code: str, lines: list[str]) -> None:
+    assert laid_out(code, 40) == lines
+
+
+def test_a_fold_has_a_mark_on_every_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert laid_out("x" * 50, 40)[1] == "    -> " + "x" * 10
+
+
+def test_a_fold_ends_however_narrow_and_far_in() -> None:
+    code = " " * 70 + "y" * 30
+    for columns in (1, 4, 12, 40):
+        assert "".join(laid_out(code, columns)).count("y") == 30
+
+
+WIDE = """\
+| field | value | note |
+|---|---|---|
+| `one` | %s | %s |
+| | last | |
+"""
+
+
+def test_a_table_folds_at_words_and_loses_nothing() -> None:
+    page = render(WIDE % ("some words " * 6, "`a_name_of_some_length`"), 60, colours=False)
+    assert "…" not in page
+    assert page.count("words") == 6
+    assert "a_name_of_some_length" in page, "a word is not broken if there is room for it"
+    assert max(len(line) for line in page.splitlines()) <= 60
+
+
+def test_a_table_that_does_not_fit_becomes_lists() -> None:
+    page = render(WIDE % ("v" * 30, "n" * 30), 60, colours=False)
+    assert page.strip("\n").splitlines() == [
+        "one",
+        "  value: " + "v" * 30,
+        "  note: " + "n" * 30,
+        "",
+        "  value: last",
+    ]
+    page = render(WIDE % ("v" * 90, "some words " * 12), 60, colours=False)
+    assert "…" not in page
+    assert (page.count("v") - page.count("value"), page.count("words")) == (90, 12)
+    assert max(len(line) for line in page.splitlines()) <= 60
 
 
 def test_a_link_may_run_over_the_end_of_a_line() -> None:
@@ -128,10 +252,18 @@ def test_a_fence_in_a_longer_fence_is_code() -> None:
             " M-->>-L: reply\n end",
             ["Loop → M: ask", "[loop until done]", "M → Loop: reply"],
         ),
+        (
+            "flowchart LR\n model -->|reply| loop\n loop --> end_\n you --> loop\n loop --> model",
+            ["you → loop", "loop → end_", "loop → model", "model → loop  (reply)"],
+        ),
+        (
+            "flowchart LR\n a --> b\n b & c --> a\n c --> d\n a --> c",
+            ["a → b", "a → c", "b → a", "c → a", "c → d"],
+        ),
         ("sequenceDiagram\n Note over A,B: both wait\n", ["(both wait)"]),
     ],
 )
-def test_a_diagram_becomes_its_arrows(mermaid: str, lines: list[str]) -> None:
+def test_a_diagram_becomes_its_arrows_from_the_start_on(mermaid: str, lines: list[str]) -> None:
     drawn = describe(mermaid)
     assert drawn == "*Diagram:*\n\n```text\n" + "\n".join(lines) + "\n```"
 

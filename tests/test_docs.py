@@ -8,6 +8,7 @@ import pytest
 
 from labs.catalog import chapter_numbers
 from labs.desk.book import this_book
+from labs.desk.chunks import chunks
 from labs.desk.docs import generate, pasted_transcripts, texts
 from labs.desk.quiz import missing_proofs, questions_of
 from labs.desk.terminal_text import for_terminal
@@ -29,6 +30,13 @@ def test_every_transcript_is_run(path: Path) -> None:
     """A console block that nobody runs goes stale unseen. For input without output: ```sh."""
     pasted = pasted_transcripts(path.read_text(encoding="utf-8"))
     assert pasted == [], f"lines {pasted} of {BOOK.show(path)} are pasted: use cog console(...)"
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=BOOK.show)
+def test_a_transcript_is_not_folded_on_a_terminal_of_eighty_columns(path: Path) -> None:
+    for chunk in chunks(path.read_text(encoding="utf-8")):
+        if (chunk.fence or "").strip() == "console":
+            assert [line for line in chunk.lines if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("number", chapter_numbers())

@@ -115,18 +115,58 @@ def test_its_text_has_the_order_of_every_chapter(copy: Path) -> None:
         (NUMBER, "two\nlines", "3 to 60 characters"),
         (NUMBER, "2 and 3", "Begin the title with another word"),
         (NUMBER, "的的的", "Begin the title with another word"),
+        (NUMBER, "tests", "No module can be called 'tests'"),
+        (NUMBER, "The exercises", "No module can be called 'exercises'"),
+        (NUMBER, "Plan", "No module can be called 'plan'"),
+        (NUMBER, "Kit", "No module can be called 'kit'"),
+        (NUMBER, "Class", "No module can be called 'class'"),
+        (NUMBER, "ch01", "No module can be called 'ch01'"),
+        (NUMBER, "Print", "There is a 'print' already"),
+        (NUMBER, "Read file", "There is a 'read_file' already"),
+        (NUMBER, "Tool registry", "There is a 'tool_registry' already"),
+        (NUMBER, "Cog [[[ here", "take out '\\[\\[\\['"),
+        (NUMBER, "Cog ]]] here", "take out ']]]'"),
+        (NUMBER, "A <!-- comment", "take out '<!--'"),
+        (NUMBER, "End --> of it", "take out '-->'"),
+        (NUMBER, "A title @LOWER@", "take out '@'"),
+        (NUMBER, "One | two", "take out '\\|'"),
+        (NUMBER, "Blank at the end ", "take out ' '"),
     ],
 )
 def test_a_chapter_that_cannot_be_is_refused_before_anything_is_written(
     tmp_path: Path, number: int, title: str, reason: str
 ) -> None:
-    for existing in chapter_numbers():
-        (tmp_path / "chapters" / f"ch{existing:02}").mkdir(parents=True)
-        (tmp_path / "chapters" / f"ch{existing:02}" / "__init__.py").touch()
+    book = empty_workbook(tmp_path)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(DeskError, match=reason):
-        list(lay_out(Book(tmp_path, tmp_path / "work"), number, title))
+        list(lay_out(book, number, title))
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_module_of_an_earlier_chapter_keeps_its_name_to_itself(tmp_path: Path) -> None:
+    book = empty_workbook(tmp_path)
+    (book.chapters / "ch01" / "turtles.py").touch()
+    with pytest.raises(DeskError, match="There is a 'turtles' already"):
+        list(lay_out(book, NUMBER, "Turtles"))
+    assert not book.chapter_folder(NUMBER).exists()
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    book = empty_workbook(tmp_path)
+    draft = tmp_path / "chapters" / FOLDER / "README.md"
+    draft.parent.mkdir()
+    draft.write_text("a draft", encoding="utf-8")
+    with pytest.raises(DeskError, match=f"chapters/{FOLDER}/README.md is there already"):
+        list(lay_out(book, NUMBER, "Turtles"))
+    assert draft.read_text(encoding="utf-8") == "a draft"
+    assert list(draft.parent.iterdir()) == [draft]
+
+
+def empty_workbook(folder: Path) -> Book:
+    for existing in chapter_numbers():
+        (folder / "chapters" / f"ch{existing:02}").mkdir(parents=True)
+        (folder / "chapters" / f"ch{existing:02}" / "__init__.py").touch()
+    return Book(folder, folder / "work")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ def command(name: str | None, seen: bool) -> None:
     from labs.desk.check import chosen
     from labs.desk.hints import TIERS, read_hints
     from labs.desk.page import show
+    from labs.desk.progress import Status, status
     from labs.desk.progress_file import Entry, change, load
 
     book = this_book()
@@ -24,6 +25,9 @@ def command(name: str | None, seen: bool) -> None:
     entry = load(book).get(exercise.id, Entry())
     if seen and not entry.hints:
         raise DeskError(f"You have seen no hint yet. The first:\n  workbook hint {exercise.id}")
+    if not seen and status(book, exercise, entry) is Status.PASSED:
+        click.echo(f"{exercise.id}: passed; see `workbook solution {exercise.id}`.")
+        return
     if seen:
         wanted = range(1, min(entry.hints, TIERS) + 1)
     else:

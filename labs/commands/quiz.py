@@ -42,6 +42,7 @@ def command(ctx: click.Context, chapter: int, answers: bool, prove: bool) -> Non
         if not answers:
             click.echo(f"The answers: workbook quiz {chapter} --answers")
         return
+    click.echo("Answer aloud or in your head, then press Enter.\n")
     for question in questions:
         _ask(question, len(questions))
         if _key("Enter shows the answer, q leaves: "):
@@ -70,7 +71,10 @@ def _answer(question: Question, folder: str) -> None:
     show(for_terminal(question.answer, folder=folder, answers=None), paged=False)
     click.echo()
     for proof in question.proofs:
-        click.echo(f"Proof: pytest {proof}")
+        # The whole id would be wider than most terminals, and a folded line cannot be copied.
+        path, _, name = proof.partition("::")
+        click.echo(f"Proof, in {path}:")
+        click.echo(f"pytest -k {name.rpartition('::')[2]}")
     click.echo()
 
 

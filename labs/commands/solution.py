@@ -19,7 +19,7 @@ def command(ctx: click.Context, name: str | None, anyway: bool) -> None:
     """
     from dataclasses import replace
 
-    from labs.desk.book import this_book
+    from labs.desk.book import DeskError, this_book
     from labs.desk.check import chosen
     from labs.desk.exercises import find_exercise
     from labs.desk.page import show
@@ -33,12 +33,15 @@ def command(ctx: click.Context, name: str | None, anyway: bool) -> None:
         click.echo(f"A hint          workbook hint {exercise.id}", err=True)
         click.echo(f"See it anyway   workbook solution {exercise.id} --anyway", err=True)
         ctx.exit(1)
-    if entry.solution is Seen.NO:
-        when = Seen.AFTER_PASS if entry.passed else Seen.ANYWAY
-        change(book, exercise, lambda old: replace(old, solution=when))
     click.echo(book.show(exercise.solution), err=True)
     code = exercise.solution.read_text(encoding="utf-8")
     if sys.stdout.isatty():
         show(f"`{book.show(exercise.solution)}`\n\n```python\n{code}```\n")
     else:
         click.echo(code, nl=False)
+    if entry.solution is Seen.NO:
+        when = Seen.AFTER_PASS if entry.passed else Seen.ANYWAY
+        try:
+            change(book, exercise, lambda old: replace(old, solution=when))
+        except DeskError as error:  # reading needs no folder that can be written to
+            click.echo(f"\nThat you saw it could not be noted. {error}", err=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class Book:
     def at(cls, root: Path, environ: Mapping[str, str] = os.environ) -> Book:
         """The workbook in `root`. The reader's files are in `work/`, unless WORKBOOK_WORK says."""
         elsewhere = environ.get(WORK_VARIABLE)
-        return cls(root, Path(elsewhere) if elsewhere else root / "work")
+        return cls(root, Path(elsewhere).absolute() if elsewhere else root / "work")
 
     @property
     def chapters(self) -> Path:
@@ -56,6 +57,30 @@ class Book:
             if path.is_relative_to(folder):
                 return (Path(name) / path.relative_to(folder)).as_posix()
         return path.name
+
+
+@contextmanager
+def writing(book: Book) -> Iterator[None]:
+    """Writing in the reader's folder. What the system refuses is said with a way out: DeskError."""
+    try:
+        yield
+    except OSError as error:
+        raise unusable(book, error) from None
+
+
+def unusable(book: Book, error: OSError) -> DeskError:
+    """What to say when the folder of the reader's files cannot be used."""
+    name = "work" if book.work == book.root / "work" else str(book.work)
+    reason = error.strerror or type(error).__name__
+    with suppress(OSError):
+        if book.work.exists() and not book.work.is_dir():
+            reason = "it is not a folder"
+    setting = '$env:WORKBOOK_WORK="FOLDER"' if os.name == "nt" else "export WORKBOOK_WORK=FOLDER"
+    return DeskError(
+        f"Your files belong in {name}, and it cannot be used: {reason}.\n"
+        "Make room there, make it writable, or choose another folder for your files:\n"
+        f"  {setting}"
+    )
 
 
 def this_book() -> Book:

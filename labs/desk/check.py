@@ -9,6 +9,7 @@ from labs.desk.progress import current_exercise, hash_of, next_step, record_chec
 from labs.desk.progress_file import load, set_broken_aside
 from labs.desk.report import mark, show_failure, show_next, show_pass
 from shared.screen import Screen, Style
+from shared.text import visible
 
 
 def chosen(book: Book, wanted: str | None) -> Exercise:
@@ -23,6 +24,7 @@ def chosen(book: Book, wanted: str | None) -> Exercise:
             raise DeskError(f"No exercise is open. Start one:\n  {command}")
         return exercise
     exercise = find_exercise(book, wanted)
+    load(book)  # first: a folder or a progress file that cannot be read is said as such
     if not exercise.own_file(book).is_file():
         raise DeskError(
             f"{exercise.id} is not started. Start it:\n  workbook exercise {exercise.id}"
@@ -37,12 +39,13 @@ def check(screen: Screen, book: Book, exercise: Exercise, *, seconds: float = SE
     screen.line(f"Running   {spelled_out(book, places, 'mine')}", Style.ASIDE)
     screen.line()
     checked, result = _grade(book, exercise, seconds)
-    record_check(book, exercise, result.good, checked)
     if result.good:
         show_pass(screen, book, exercise, result)
-        show_next(screen, next_step(book))
     else:
         show_failure(screen, book, exercise, result, entry.hints if entry else 0)
+    recorded = _record(screen, book, exercise, result.good, checked)
+    if result.good and recorded:
+        show_next(screen, next_step(book, after=exercise))
     return result.good
 
 
@@ -55,10 +58,9 @@ def check_all(screen: Screen, book: Book, *, seconds: float = SECONDS) -> bool:
     if not started:
         screen.line("No exercise is started yet. See them all: workbook exercise")
         return True
-    good = True
+    good = recorded = True
     for exercise in started:
         checked, result = _grade(book, exercise, seconds)
-        record_check(book, exercise, result.good, checked)
         if result.good:
             screen.line(f"{mark(good=True)} {exercise.id}", Style.GOOD)
         else:
@@ -66,12 +68,27 @@ def check_all(screen: Screen, book: Book, *, seconds: float = SECONDS) -> bool:
             screen.line(f"{mark(good=False)} {exercise.id}", Style.BAD)
             why = result.failed[0].sentence if result.failed else "its tests could not be run"
             screen.labelled("", why, gutter=4)
+        if recorded:  # what cannot be written is said once
+            recorded = _record(screen, book, exercise, result.good, checked)
     screen.line()
-    if good:
+    if good and recorded:
         show_next(screen, next_step(book))
-    else:
+    elif not good:
         screen.line("See more of one: workbook check NN/name")
     return good
+
+
+def _record(screen: Screen, book: Book, exercise: Exercise, good: bool, checked: str) -> bool:
+    """Remember what came of a check, once it is shown; if that cannot be, say why."""
+    try:
+        record_check(book, exercise, good, checked)
+    except DeskError as error:
+        screen.line()
+        screen.line("This result could not be recorded.", Style.BAD)
+        for line in visible(str(error)).splitlines():
+            screen.labelled("", line, gutter=2)
+        return False
+    return True
 
 
 def _grade(book: Book, exercise: Exercise, seconds: float) -> tuple[str, Grade]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 MESSAGE = re.compile(
     r"^(?P<a>[\w ]+?)\s*-{1,2}(?:>>|>|\)|x)[+-]?\s*(?P<b>[\w ]+?)\s*:\s*(?P<text>.*)$"
@@ -12,6 +13,7 @@ SHAPE = (
 )
 NODE = rf"(?P<node>[A-Za-z_]\w*)\s*(?P<shape>{SHAPE})?"
 ARROW = r"\s*(?:<?[-=.]{2,}[>xo]?)\s*(?:\|(?P<label>[^|]*)\|\s*)?"
+Edge = tuple[str, str, str]  # from a node, to a node, and the label as it is shown
 LABELLED = re.compile(r"(--|==|-\.)\s+([^->|=][^->|]*?)\s+(-->|---|==>|\.->)")
 
 
@@ -24,14 +26,41 @@ def describe(mermaid: str) -> str:
     ]
     names: dict[str, str] = {}
     arrows: list[str] = []
+    edges: list[Edge] = []
+    is_sequence = "sequenceDiagram" in lines  # elsewhere, `loop` is a name like any other
     for line in lines:
-        arrows += _message(line, names) or _edges(line, names)
+        if is_sequence:
+            arrows += _message(line, names)
+        else:
+            edges += _edges(line, names)
+    arrows += [f"{names[a]} → {names[b]}{label}" for a, b, label in from_the_start(edges)]
     if not said and not arrows:
         return "*(A diagram that this terminal cannot show.)*"
     drawn = "\n".join(arrows)
     block = f"```text\n{drawn}\n```" if arrows else ""
     heading = f"*Diagram: {' '.join(said)}*" if said else "*Diagram:*"
     return f"{heading}\n\n{block}".strip()
+
+
+def from_the_start(edges: Sequence[Edge]) -> list[Edge]:
+    """The edges as one walks them: all that leave the start, then all that leave the next node.
+
+    A start is a node to which no arrow leads, or else the first one that is named.
+    """
+    nodes = list(dict.fromkeys(node for edge in edges for node in edge[:2]))
+    reached = {b for a, b, _ in edges if a != b}
+    waiting = [node for node in nodes if node not in reached]
+    ordered: list[Edge] = []
+    seen: set[str] = set()
+    while len(seen) < len(nodes):
+        node = waiting.pop(0) if waiting else next(each for each in nodes if each not in seen)
+        if node in seen:
+            continue
+        seen.add(node)
+        leaving = [edge for edge in edges if edge[0] == node]
+        ordered += leaving
+        waiting += [b for _, b, _ in leaving]
+    return ordered
 
 
 def _message(line: str, names: dict[str, str]) -> list[str]:
@@ -50,11 +79,11 @@ def _message(line: str, names: dict[str, str]) -> list[str]:
     return [f"{a} → {b}: {_label(match['text'])}"]
 
 
-def _edges(line: str, names: dict[str, str]) -> list[str]:
+def _edges(line: str, names: dict[str, str]) -> list[Edge]:
     """A line of a flowchart: `A[text] -->|label| B --> C`, with `&` between several ends."""
     line = LABELLED.sub(lambda m: f"{m[3]}|{m[2]}|", line.rstrip(";"))
     position, ends = 0, _ends(line, 0, names)
-    arrows: list[str] = []
+    edges: list[Edge] = []
     while ends:
         found, position = ends
         arrow = re.compile(ARROW).match(line, position)
@@ -64,9 +93,9 @@ def _edges(line: str, names: dict[str, str]) -> list[str]:
         if not following:
             break
         label = f"  ({_label(arrow['label'])})" if arrow["label"] else ""
-        arrows += [f"{names[a]} → {names[b]}{label}" for a in found for b in following[0]]
+        edges += [(a, b, label) for a in found for b in following[0]]
         ends = following
-    return arrows
+    return edges
 
 
 def _ends(line: str, position: int, names: dict[str, str]) -> tuple[list[str], int] | None:

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from labs.desk.book import Book, DeskError
+from labs.desk.chunks import chunks
 from labs.desk.excerpt import cut_region, fenced
-from labs.desk.terminal_text import chunks
 from labs.desk.transcript import run_commands
 
 

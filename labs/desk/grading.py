@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
+import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 from labs.desk.book import WORK_VARIABLE, Book, DeskError
+from labs.desk.bounded_run import Outcome, cleaned_up_when_told_to_end, run_bounded
+from labs.desk.limits import MEMORY_SENTENCE
 from labs.desk.trouble import Kind, Trouble
 
 TARGET_VARIABLE = "WORKBOOK_TARGET"
 VERDICTS_VARIABLE = "WORKBOOK_VERDICTS"
 LIMIT_VARIABLE = "WORKBOOK_TEST_SECONDS"
+DESK_VARIABLE = "WORKBOOK_DESK"
 SECONDS = 10.0  # one test may take; the reader's loop may have no end
 LOADING_SECONDS = 60.0  # until the first test begins
 
@@ -81,10 +84,11 @@ def spelled_out(book: Book, places: Sequence[str], target: Target) -> str:
     """The command a reader can type to get the same run without this desk."""
     command = f"pytest {' '.join(places)}"
     windows = os.name == "nt"
-    if target != "solution":
-        setting = (
-            f'$env:{TARGET_VARIABLE}="{target}";' if windows else f"{TARGET_VARIABLE}={target}"
-        )
+    settings: dict[str, str] = {} if target == "solution" else {TARGET_VARIABLE: target}
+    if os.environ.get(WORK_VARIABLE, str(book.work)) not in ("", str(book.work)):
+        settings[WORK_VARIABLE] = str(book.work)  # what is set is relative to another folder
+    for name, value in settings.items():
+        setting = f'$env:{name}="{value}";' if windows else f"{name}={shlex.quote(value)}"
         command = f"{setting} {command}"
     if Path.cwd() == book.root:
         return command
@@ -98,72 +102,56 @@ def grade(book: Book, places: Sequence[str], target: Target, *, seconds: float =
     """
     if find_spec("pytest") is None:
         raise DeskError("The tests need pytest:\n  pip install -e '.[dev]'")
-    with tempfile.TemporaryDirectory(prefix="workbook-check-") as folder:
-        lines = Path(folder) / "verdicts"
-        stacks, output = Path(f"{lines}.stacks"), Path(folder) / "output"
+    with cleaned_up_when_told_to_end(), _place_to_write() as folder:
+        lines = folder / "verdicts"
+        stacks = Path(f"{lines}.stacks")
         environment = {
             **os.environ,
             TARGET_VARIABLE: target,
             VERDICTS_VARIABLE: str(lines),
             LIMIT_VARIABLE: str(seconds),
+            DESK_VARIABLE: str(os.getpid()),
             WORK_VARIABLE: str(book.work),
-            "PYTHONIOENCODING": "utf-8",
+            "PYTHONIOENCODING": "utf-8:backslashreplace",
         }
         command = [sys.executable, "-m", "pytest", *places, "-q", "-p", "labs.desk.verdicts"]
         # Hypothesis works without its plugin, which costs a second of start-up in every run.
         command += ["-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
-        command += ["--continue-on-collection-errors", "--tb=line"]
-        with output.open("wb") as sink:
-            process = subprocess.Popen(
-                command,
-                cwd=book.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            hung = not _ended(process, stacks)
-        said = output.read_text(encoding="utf-8", errors="replace").splitlines()
+        # What pytest catches of the reader's prints it keeps in memory, several times over.
+        command += ["--continue-on-collection-errors", "--tb=line", "--capture=no"]
+        give_up = time.monotonic() + LOADING_SECONDS
+
+        def overdue() -> bool:
+            """The run writes its stacks when a test has taken too long."""
+            return stacks.stat().st_size > 0 if stacks.exists() else time.monotonic() > give_up
+
+        outcome = run_bounded(command, folder=book.root, environment=environment, overdue=overdue)
         entries = _read(lines)
         traces = stacks.read_text(encoding="utf-8", errors="replace") if stacks.exists() else ""
-    return _grade(entries, hung, seconds, traces, book, process.returncode, said)
+    return _grade(entries, outcome, seconds, traces, book)
 
 
-def _ended(process: subprocess.Popen[bytes], stacks: Path) -> bool:
-    """Wait until the run has ended (True) or a test ran out of time (False; all of it is killed).
-
-    The run writes its stacks when a test has taken too long; that is the sign to stop it.
-    """
-    give_up = time.monotonic() + LOADING_SECONDS
+@contextmanager
+def _place_to_write() -> Iterator[Path]:
+    """A folder for what the run reports; it is gone afterwards."""
     try:
-        while True:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(timeout=0.1)
-                return True
-            begun = stacks.exists()
-            if stacks.stat().st_size if begun else time.monotonic() > give_up:
-                return False
-    finally:
-        if process.poll() is None:
-            from chapters.ch01.process_tree import kill_tree
-
-            kill_tree(process.pid)
-            process.wait()
+        folder = tempfile.TemporaryDirectory(prefix="workbook-check-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise DeskError(
+            f"The tests need a folder for temporary files: {error.strerror}.\n"
+            "Make room there, or name another one in the variable TMPDIR (Windows: TEMP)."
+        ) from None
+    with folder as name:
+        yield Path(name)
 
 
 def _grade(
-    entries: Sequence[dict[str, Any]],
-    hung: bool,
-    seconds: float,
-    traces: str,
-    book: Book,
-    code: int,
-    said: Sequence[str],
+    entries: Sequence[dict[str, Any]], outcome: Outcome, seconds: float, traces: str, book: Book
 ) -> Grade:
     verdicts: dict[str, Verdict] = {}
     broken: list[str] = []
     begun: dict[str, Any] | None = None
+    line, out_of_memory = _line_in(traces, book.work), "MemoryError" in outcome.said
     for entry in entries:
         match entry["event"]:
             case "begun":
@@ -173,20 +161,24 @@ def _grade(
                 old = verdicts.get(entry["test"])
                 if old is None or old.outcome == "passed":  # a failing teardown counts, too
                     verdicts[entry["test"]] = _verdict(entry)
+            case "memory":
+                line, out_of_memory = entry["line"], True
             case "broken":
                 broken += [f"{entry['test']}: {line}" for line in entry["message"]]
     if begun:
-        message = (
-            f"It did not come back within {seconds:g} seconds and was stopped."
-            if hung
-            else f"It ended the whole test run, with exit code {code}."
-        )
-        trouble = Trouble(Kind.HUNG, (message,), line=_line_in(traces, book.work))
+        if outcome.stopped or traces:
+            message = f"It did not come back within {seconds:g} seconds and was stopped."
+        elif out_of_memory:
+            message = MEMORY_SENTENCE
+        else:
+            message = f"It ended the whole test run, with exit code {outcome.code}."
+        trouble = Trouble(Kind.HUNG, (message,), line=line)
         verdicts[begun["test"]] = Verdict(
             begun["test"], "failed", begun["promise"], begun["read"], trouble
         )
-    elif not broken and (hung or code not in (0, 1)):
-        broken += [f"pytest ended with code {code}.", *[line for line in said if line.strip()][-6:]]
+    elif not broken and (outcome.stopped or outcome.code not in (0, 1)):
+        said = [line for line in outcome.said.splitlines() if line.strip()]
+        broken += [f"pytest ended with code {outcome.code}.", *said[-6:]]
     return Grade(tuple(verdicts.values()), tuple(broken))
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import keyword
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from labs.catalog import chapter_numbers
+from labs.catalog import chapter_numbers, profile_of
 from labs.desk.book import Book, DeskError
 from labs.desk.docs import refresh
 from labs.desk.exercise_files import write_starters
 
 SKELETON = Path(__file__).with_name("skeleton")
 LAYERS = re.compile(r'^(?P<before>layers = \[)(?P<first>"ch\d\d")', re.MULTILINE)
+MARKUP = re.compile(r"^ | $|\[\[\[|\]\]\]|<!--|-->|@|\|")  # to cog, to Markdown and to the skeleton
+TAKEN = re.compile(r"tests|exercises|plan|kit|conftest|ch\d+")  # the skeleton's own names
 SMALL_WORDS = {"a", "an", "the", "and", "of", "in", "to", "on", "for", "with", "that", "or"}
 
 
@@ -28,18 +31,24 @@ def lay_out(book: Book, number: int, title: str) -> Iterator[str]:
         raise DeskError(f"The next chapter is {last + 1}: numbers are promises, none is left out.")
     if not 3 <= len(title) <= 60 or not title.isprintable() or '"' in title or "\\" in title:
         raise DeskError("A title has 3 to 60 characters, and no double quotes or backslashes.")
+    if markup := MARKUP.search(title):
+        raise DeskError(f"A title is plain words in one line: take out {markup[0]!r}.")
+    name = slug(title)
     names = {
         "@NN@": f"{number:02}",
         "@N@": str(number),
         "@N-1@": str(last),
         "@BEFORE@": f"ch{last:02}",
-        "@SLUG@": slug(title),
+        "@SLUG@": name,
         "@TITLE@": title,
         "@LOWER@": title[0].lower() + title[1:],
     }
-    for template in sorted(SKELETON.rglob("*.txt")):
-        path = book.root / _filled(template.relative_to(SKELETON).as_posix(), names)
-        path = path.with_name(path.name.removesuffix(".txt"))
+    _refuse_what_exists(book, name, last)
+    templates = {template: _place(book, template, names) for template in SKELETON.rglob("*.txt")}
+    for path in templates.values():
+        if path.exists():
+            raise DeskError(f"{book.show(path)} is there already: move it away, or finish it.")
+    for template, path in sorted(templates.items()):
         path.parent.mkdir(parents=True, exist_ok=True)
         text = _filled(template.read_text(encoding="utf-8"), names)
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -59,9 +68,23 @@ def slug(title: str) -> str:
     words = re.findall(r"[a-z0-9]+", title.lower())
     telling = [word for word in words if word not in SMALL_WORDS]
     name = "_".join(telling[:3])[:24].rstrip("_")
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not name.isidentifier() or keyword.iskeyword(name) or TAKEN.fullmatch(name):
         raise DeskError(f"No module can be called {name!r}. Begin the title with another word.")
     return name
+
+
+def _refuse_what_exists(book: Book, name: str, last: int) -> None:
+    """A module, and the tool in it, are called what nothing else is called."""
+    profile = profile_of(last)
+    modules = {path.stem for path in book.chapters.glob("ch*/*.py")}
+    taken = {*modules, *profile.tools, *profile.capabilities}
+    if name in taken or hasattr(builtins, name):
+        raise DeskError(f"There is a {name!r} already. Begin the title with another word.")
+
+
+def _place(book: Book, template: Path, names: dict[str, str]) -> Path:
+    path = book.root / _filled(template.relative_to(SKELETON).as_posix(), names)
+    return path.with_name(path.name.removesuffix(".txt"))
 
 
 def _filled(text: str, names: dict[str, str]) -> str:

@@ -30,29 +30,54 @@ class Next:
     command: str | None
 
 
-def next_step(book: Book) -> Next | None:
+def next_step(book: Book, *, after: Exercise | None = None) -> Next | None:
     """Where the reader is and what to type next; None, at the cost of one look, before any work.
 
-    Raises DeskError if the progress file is broken.
+    `after` an exercise that has passed, the next one of its chapter comes first, whatever else is
+    open. Raises DeskError if the progress file is broken.
     """
     if not book.work.is_dir():
         return None
     entries = load(book)
     exercises = all_exercises(book)
-    open_one = current_exercise(book, entries, exercises)
-    if open_one:
-        where = book.show(open_one.own_file(book))
-        return Next(f"You are at exercise {open_one.id}, in {where}.", "workbook check")
-    waiting = [
-        exercise
-        for exercise in exercises
-        if status(book, exercise, entries.get(exercise.id)) is Status.NOT_STARTED
-    ]
-    done = len(exercises) - len(waiting)
+    current = current_exercise(book, entries, exercises)
+    if current and after is None:
+        where = book.show(current.own_file(book))
+        return Next(f"You are at exercise {current.id}, in {where}.", "workbook check")
+    states = {each: status(book, each, entries.get(each.id)) for each in exercises}
+    done = sum(state in (Status.PASSED, Status.CHANGED) for state in states.values())
     if not done:
         return None
     sentence = f"{done} of {len(exercises)} exercises passed."
-    return Next(sentence, f"workbook exercise {waiting[0].id}" if waiting else None)
+    after = after or last_passed(entries, exercises)
+    for exercise in in_order(exercises, after):
+        if states[exercise] is Status.NOT_STARTED:
+            return Next(sentence, f"workbook exercise {exercise.id}")
+        if states[exercise] is Status.STARTED:
+            return Next(sentence, f"workbook check {exercise.id}")
+    return Next(sentence, None)
+
+
+def last_passed(entries: Mapping[str, Entry], exercises: Sequence[Exercise]) -> Exercise | None:
+    """The exercise whose tests passed last."""
+    passed = [
+        (entry.passed, exercise)
+        for exercise in exercises
+        if (entry := entries.get(exercise.id)) and entry.passed
+    ]
+    return max(passed, key=lambda pair: pair[0])[1] if passed else None
+
+
+def in_order(exercises: Sequence[Exercise], after: Exercise | None) -> list[Exercise]:
+    """What to do after an exercise: the rest of its chapter, later chapters, earlier ones."""
+    if after is None or after not in exercises:
+        return list(exercises)
+    place = exercises.index(after)
+    turned = [*exercises[place + 1 :], *exercises[:place]]
+    return sorted(
+        turned,
+        key=lambda each: (each.chapter != after.chapter, each.chapter < after.chapter),
+    )
 
 
 def current_exercise(

@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from labs.desk.book import Book, DeskError
+from labs.desk.book import Book, DeskError, unusable, writing
 from labs.desk.exercises import Exercise
+from shared.text import shorten
 
 HEADING = """\
 # What you have done in this workbook; times are in UTC.
 # Lost or broken? `workbook check --all` writes it again from your files.
 """
+
+
+LONGEST_SHOWN = 60  # characters of a value that has no meaning
+MOST = 1_000_000  # of anything that is counted here
 
 
 class Seen(StrEnum):
@@ -59,19 +64,21 @@ def load(book: Book) -> dict[str, Entry]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and not os.access(book.work, os.X_OK):
+            raise unusable(book, error) from None  # it is not the file that is broken
         raise _broken(book, type(error).__name__) from None
     import tomllib  # not above: the bare `workbook` command has no use for it without this file
 
     try:
         tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # long numbers and deep nests are no TOML errors
         raise _broken(book, str(error)) from None
     return {key: _entry(book, key, table) for key, table in tables.items()}
 
 
 def change(book: Book, exercise: Exercise, alter: Callable[[Entry], Entry]) -> Entry:
     """Read the file, alter one entry, write the file; nobody else can come in between."""
-    with _locked(book):
+    with writing(book), _locked(book):
         entries = load(book)
         entry = alter(entries.get(exercise.id, Entry()))
         _write(book, {**entries, exercise.id: entry})
@@ -80,7 +87,10 @@ def change(book: Book, exercise: Exercise, alter: Callable[[Entry], Entry]) -> E
 
 def set_broken_aside(book: Book) -> str | None:
     """Move a progress file that cannot be read out of the way, and say where it is now."""
-    with _locked(book):
+    with suppress(DeskError):
+        load(book)
+        return None  # without the lock: a folder that cannot be written to has nothing to repair
+    with writing(book), _locked(book):
         try:
             load(book)
         except DeskError:
@@ -103,7 +113,7 @@ def place_aside(book: Book, name: str) -> Path:
 
 def _entry(book: Book, key: str, table: Any) -> Entry:
     if not re.fullmatch(r"\d\d/\w+", key) or not isinstance(table, dict):
-        raise _broken(book, f"{key!r} is not an exercise")
+        raise _broken(book, f"{_shown(key)} is not an exercise")
     values: dict[str, Any] = {}
     for field in fields(Entry):
         if field.name not in table:
@@ -112,15 +122,23 @@ def _entry(book: Book, key: str, table: Any) -> Entry:
         read = _READ[field.name]
         try:
             values[field.name] = read(value)
-        except (TypeError, ValueError):
-            raise _broken(book, f"[{key}] {field.name} = {value!r} has no meaning") from None
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            shown = f"[{key}] {field.name} = {_shown(value)}"
+            raise _broken(book, f"{shown} has no meaning") from None
     return Entry(**values)
+
+
+def _shown(value: object) -> str:
+    try:
+        return shorten(repr(value), LONGEST_SHOWN)
+    except (ValueError, RecursionError):  # too many digits, or too deep, to be spelled out
+        return "…"
 
 
 def _time(value: Any) -> datetime:
     if not isinstance(value, datetime):
         raise TypeError
-    return value.replace(tzinfo=value.tzinfo or UTC)
+    return value.replace(tzinfo=value.tzinfo or UTC).astimezone(UTC)
 
 
 def _hash(value: Any) -> str:
@@ -130,7 +148,7 @@ def _hash(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
+    if type(value) is not int or not 0 <= value <= MOST:
         raise TypeError
     return value
 
@@ -164,13 +182,17 @@ def _write(book: Book, entries: dict[str, Entry]) -> None:
                 lines.append(f"{field.name} = {_toml(value)}")
         blocks.append("\n".join(lines) + "\n")
     new = book.work / f".progress-{os.getpid()}.tmp"
-    new.write_text("\n".join(blocks), encoding="utf-8", newline="\n")
-    new.replace(progress_file(book))
+    try:
+        new.write_text("\n".join(blocks), encoding="utf-8", newline="\n")
+        new.replace(progress_file(book))
+    finally:
+        with suppress(OSError):
+            new.unlink()
 
 
 def _toml(value: datetime | int | str) -> str:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
     return str(value) if isinstance(value, int) else f'"{value}"'
 
 

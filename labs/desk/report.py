@@ -14,6 +14,7 @@ from labs.desk.progress import Next
 from labs.desk.sections import locate
 from labs.desk.trouble import Kind, Trouble, source_line
 from shared.screen import Screen, Style
+from shared.text import visible
 
 OTHERS = 3  # further broken promises that are listed
 
@@ -21,8 +22,8 @@ OTHERS = 3  # further broken promises that are listed
 def show_pass(screen: Screen, book: Book, exercise: Exercise, grade: Grade) -> None:
     """Say that it passed, and where the reference solution is."""
     count = len(grade.promises)
-    kept = f"all {count} promises" if count > 1 else "its promise"
-    screen.line(f"{mark(good=True)} {exercise.id} passed: {kept} kept.", Style.GOOD)
+    checks = f"all {count} checks" if count > 1 else "its check"
+    screen.line(f"{mark(good=True)} {exercise.id} passed {checks}.", Style.GOOD)
     screen.line()
     screen.line(f"Compare   {book.show(exercise.solution)}")
     screen.line(f"          workbook solution {exercise.id}")
@@ -42,7 +43,7 @@ def show_failure(
     if not grade.verdicts or grade.broken:
         screen.line(f"The tests of {exercise.id} could not be run:", Style.BAD)
         for line in grade.broken or ("no test was found",):
-            screen.line(f"    {line}")
+            screen.line(f"    {visible(line)}")
         screen.line()
         screen.line("This is not about your file, unless you have edited files outside work/:")
         screen.line("    git status")
@@ -54,7 +55,7 @@ def show_failure(
     own_file = exercise.own_file(book)
     trouble = first.trouble or Trouble(Kind.OTHER, ())
     kept = grade.promises
-    how = f"{sum(kept.values())} of {len(kept)} promises kept"
+    how = f"{sum(kept.values())} of {len(kept)} checks passed"
     if trouble.kind is Kind.HUNG:
         how = "stopped"
     if trouble.kind is Kind.LOAD:
@@ -66,7 +67,7 @@ def show_failure(
         screen.line()
     if trouble.kind is Kind.NOT_WRITTEN:
         screen.line("    This part is not written yet:")
-        screen.labelled("", source_line(own_file, trouble.line - 1), gutter=4)
+        screen.labelled("", visible(source_line(own_file, trouble.line - 1)), gutter=4)
         screen.line()
     else:
         _indented(screen, trouble.excerpt)
@@ -114,7 +115,7 @@ def _show_others(screen: Screen, grade: Grade, first: Verdict) -> None:
 
 def _indented(screen: Screen, lines: tuple[str, ...]) -> None:
     for line in lines:
-        screen.labelled("", line, gutter=4)
+        screen.labelled("", visible(line), gutter=4)
     if lines:
         screen.line()
 

@@ -93,7 +93,7 @@ def settle(output: str, root: Path, work: Path) -> str:
         (r"\b(in|after) \d+(?:\.\d+)? ?m?s\b(?: \([\d:]+\))?", r"\1 0.1s"),
         (r"\b\d+\.\d+ seconds\b", "0.1 seconds"),
         (r"\b[\d,]+ swaps\b", "… swaps"),
-        (r"(\bcompare, open: .*), \d+ leaks\b", r"\1, … leaks"),
+        (r"(\bcompare, open: .*), [\d,]+ leaks\b", r"\1, … leaks"),
         (r"\b(Python|pytest|pluggy|rich|click|openai|pydantic)([ =-]+)\d+(?:\.\d+)+\b", r"\1\2x.y"),
         (r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?Z?", "2030-01-01 12:00"),
     ):

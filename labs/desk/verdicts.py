@@ -20,8 +20,15 @@ import pytest
 
 from labs.desk.book import Book
 from labs.desk.exercises import Exercise
-from labs.desk.grading import LIMIT_VARIABLE, SECONDS, TARGET_VARIABLE, VERDICTS_VARIABLE
-from labs.desk.trouble import Trouble, explain
+from labs.desk.grading import (
+    DESK_VARIABLE,
+    LIMIT_VARIABLE,
+    SECONDS,
+    TARGET_VARIABLE,
+    VERDICTS_VARIABLE,
+)
+from labs.desk.limits import GRACE, end_with, ended_by_alarm, limit_memory
+from labs.desk.trouble import Trouble, explain, related
 
 
 class Caught(logging.Handler):
@@ -60,7 +67,8 @@ class VerdictWriter:
         self._write(event="begun", test=item.nodeid, **_contract(item))
         faulthandler.dump_traceback_later(self._seconds, file=self._stacks)
         try:
-            return (yield)
+            with ended_by_alarm(self._seconds + GRACE):
+                return (yield)
         finally:
             faulthandler.cancel_dump_traceback_later()
             logging.getLogger().removeHandler(self._caught)
@@ -70,6 +78,10 @@ class VerdictWriter:
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """One line for a test that passed or was skipped, or for the first thing that failed."""
+        if call.excinfo is not None:
+            for error in (*related(call.excinfo.value), *self._caught.exceptions):
+                if isinstance(error, MemoryError):
+                    self._end_out_of_memory(item, error)
         report = yield
         if report.when == "call" or not report.passed:
             trouble = None
@@ -83,6 +95,17 @@ class VerdictWriter:
                 **_contract(item),
             )
         return report
+
+    def _end_out_of_memory(self, item: pytest.Item, error: MemoryError) -> None:
+        """Say so and end: what took the memory may hang on the exception, so no test can go on."""
+        own_file, line = str(_file_under_test(item)), 0
+        place = error.__traceback__
+        while place is not None:  # it may have come through a million frames: they are not copied
+            if place.tb_frame.f_code.co_filename == own_file:
+                line = place.tb_lineno
+            place = place.tb_next
+        self._write(event="memory", line=line)
+        os._exit(1)
 
     def _trouble(self, item: pytest.Item, error: BaseException) -> Trouble:
         return explain(
@@ -121,4 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
     lines = Path(path).open("w", encoding="utf-8")  # noqa: SIM115 (open as long as pytest runs)
     stacks = Path(f"{path}.stacks").open("w", encoding="utf-8")  # noqa: SIM115
     seconds = float(os.environ.get(LIMIT_VARIABLE, SECONDS))
+    limit_memory()
+    if desk := os.environ.get(DESK_VARIABLE):
+        end_with(int(desk))
     config.pluginmanager.register(VerdictWriter(lines, stacks, seconds), "workbook-verdicts")

@@ -31,12 +31,12 @@ class SameCallFailed(RunError):
 
 def fingerprint(call: ToolCall) -> str:
     """A text that two calls share if, and only if, their names and arguments are the same."""
-    # solution: One spelling for every text of the same JSON value; text that is not JSON stays.
+    # solution: One spelling for all texts of the same JSON object; any other text stays as it is.
     try:
         arguments = json.dumps(parse_arguments(call.arguments), sort_keys=True)
     except (ToolError, RecursionError):
         arguments = call.arguments
-    return f"{call.name} {arguments}"
+    return json.dumps([call.name, arguments])
     # end solution
 
 

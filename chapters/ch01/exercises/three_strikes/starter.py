@@ -31,7 +31,7 @@ class SameCallFailed(RunError):
 
 def fingerprint(call: ToolCall) -> str:
     """A text that two calls share if, and only if, their names and arguments are the same."""
-    # TODO: One spelling for every text of the same JSON value; text that is not JSON stays.
+    # TODO: One spelling for all texts of the same JSON object; any other text stays as it is.
     raise NotImplementedError("your turn")
 
 

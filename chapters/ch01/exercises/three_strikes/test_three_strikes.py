@@ -124,7 +124,7 @@ async def test_every_failure_counts(target: ModuleType, reply: AssistantMessage,
     assert isinstance(recording.error, target.SameCallFailed), seen
 
 
-@pytest.mark.contract("Arguments are compared as JSON values, not as text.", read=PLACES)
+@pytest.mark.contract("Arguments are compared as JSON objects, not as text.", read=PLACES)
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -140,7 +140,7 @@ async def test_other_spellings_are_the_same_call(target: ModuleType, one: str, o
     assert isinstance(recording.error, target.SameCallFailed), transcript(recording.messages)
 
 
-@pytest.mark.contract("Different JSON values are different calls.", read=PLACES)
+@pytest.mark.contract("Different JSON objects are different calls.", read=PLACES)
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -150,6 +150,7 @@ async def test_other_spellings_are_the_same_call(target: ModuleType, one: str, o
         (("shell", '{"x": null}'), ("shell", "{}")),
         (("shell", '{"x": "a  b"}'), ("shell", '{"x": "a b"}')),
         (("shell", '{"x": '), ("shell", '{"x": [')),
+        (("shell", "[1]"), ("shell", "[ 1 ]")),
         (("ls", "{}"), ("cat", "{}")),
     ],
 )
@@ -158,6 +159,28 @@ async def test_other_values_are_other_calls(
 ) -> None:
     recording = await run(target, raw(*one), raw(*other), raw(*one))
     assert recording.error is None, transcript(recording.messages)
+
+
+@pytest.mark.contract("Two calls with the same name and arguments share a fingerprint.", read=DATA)
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ('{"command": "make", "n": 1}', '{ "n":1, "command":"make" }', True),
+        ('{"command": "make"}', '{"command": "make test"}', False),
+        ('{"command": 1}', '{"command": true}', False),
+        ('{"command": "make"', '{"command": "make"', True),
+    ],
+)
+def test_a_fingerprint_alone(target: ModuleType, one: str, other: str, same: bool) -> None:
+    first = target.fingerprint(ToolCall("call_1", "shell", one))
+    second = target.fingerprint(ToolCall("call_2", "shell", other))
+    assert (first == second) is same, f"{first!r} and {second!r}"
+
+
+@pytest.mark.contract("Tool name and arguments do not run into each other.", read=DATA)
+def test_name_and_arguments_are_kept_apart(target: ModuleType) -> None:
+    one, other = ToolCall("", "ab", "c"), ToolCall("", "a", "bc")
+    assert target.fingerprint(one) != target.fingerprint(other)
 
 
 @pytest.mark.contract("The next question after a stop is answered, with a new count.", read=WHOLE)
