@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 from shared.screen import Screen, Style
 from shared.text import shorten, visible
 
 GUTTER = 8
 MAX_VALUE = 240  # characters of an argument that are shown; the file has all of them
+MAX_LINE = 16 * 1024 * 1024  # bytes; no call is that long, and a line must fit into memory
 TEXTS = ("time", "call_id", "tool", "effect", "decision", "reason", "source", "who")
 
 
@@ -27,9 +29,23 @@ class Line:
 
 
 # region: read
+def pieces(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; of one that is longer than MAX_LINE only so much that it shows."""
+    while data := file.readline(MAX_LINE + 1):
+        yield data
+        if len(data) > MAX_LINE:
+            while data and not data.endswith(b"\n"):
+                data = file.readline(MAX_LINE)
+
+
 def read_lines(raw: Iterable[bytes]) -> Iterator[Line]:
-    """The lines of an audit, numbered from 1. A broken one is reported, never left out."""
+    """The lines of an audit, numbered from 1. A broken one is reported, an empty one skipped."""
     for number, data in enumerate(raw, 1):
+        if not data.strip():
+            continue
+        if len(data) > MAX_LINE:
+            yield Line(number, {}, f"is longer than {MAX_LINE:,} bytes")
+            continue
         try:
             entry = json.loads(data.decode())
         except UnicodeDecodeError:
@@ -55,7 +71,7 @@ def _problem(entry: Any) -> str | None:
 
 def show(raw: Iterable[bytes], screen: Screen, *, last: int | None = None) -> int:
     """Write the decisions, the newest last, and their sum. Returns how many lines are broken."""
-    kept: deque[Line] = deque(maxlen=last)
+    kept: deque[Line] = deque(maxlen=None if last is None else min(last, sys.maxsize))
     counts: Counter[str] = Counter()
     broken = 0
     for line in read_lines(raw):
@@ -108,8 +124,8 @@ def _one_line(text: str) -> str:
 def _time(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        if moment.tzinfo is None:
+            return text
+        return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError):  # no time, or one before the first year or after the last
         return text
-    if moment.tzinfo is None:
-        return text
-    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -50,6 +51,11 @@ def permissions_of(
 
     named = None if rules is None else _existing_file(rules)
     place = default_place() if audit is None else Path(audit)
+    if named is not None and _same(named, place):
+        raise click.UsageError(
+            "--rules and --audit name the same file: the first decision would break your rules. "
+            "Name another file with --audit FILE."
+        )
     return Permissions(answers, named, prepare(place, workspace))
 
 
@@ -69,8 +75,21 @@ def _has_policy(chapter: int) -> bool:
 
 
 def _existing_file(name: str) -> Path:
+    from shared.text import shorten
+
     path = Path(name)
-    if path.is_file():
-        return path
-    problem = "is no file" if path.exists() else "does not exist"
-    raise click.BadParameter(f"{name!r} {problem}.", param_hint="--rules")
+    try:
+        if path.is_file():
+            return path
+        problem = "is no file" if path.exists() else "does not exist"
+    except (OSError, ValueError) as error:  # too long, or a character no name may have
+        reason = getattr(error, "strerror", None) or "no file can be called that"
+        problem = f"cannot be read: {reason}"
+    raise click.BadParameter(f"{shorten(name, 200)!r} {problem}.", param_hint="--rules")
+
+
+def _same(path: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(path, other)  # noqa: PTH121
+    except (OSError, ValueError):  # there is no such file, so it is not this one
+        return False

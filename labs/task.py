@@ -22,7 +22,10 @@ from shared.console import Console
 from shared.errors import RunError, WorkbookError
 from shared.events import Event, Listener, MessageAdded, TurnStarted
 from shared.messages import AssistantMessage, Usage
+from shared.plan import Kit, Plan
 from shared.ports import Approver, Audit, Model
+from shared.screen import Screen
+from shared.text import visible
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -124,7 +127,21 @@ async def _ask(task: Task, tally: Tally) -> AssistantMessage:
             task.workspace, model, approver, secrets, audit=audit, rules=granted.rules
         ) as kit:
             plan = plan_of(task.chapter)(kit).with_listeners(*listeners)
+            _warn_about_rules(kit, plan)
             return await plan.build(kit).ask(task.prompt, max_turns=task.max_turns)
+
+
+def _warn_about_rules(kit: Kit, plan: Plan) -> None:
+    """Say which rules can never fit. No refusal: one file may serve agents with other tools."""
+    if not kit.participants:
+        return
+    from chapters.ch03.rules import Rules
+
+    known = [tool.name for tool in plan.tools]
+    for rules in kit.participants:
+        for name in rules.unknown_tools(known) if isinstance(rules, Rules) else ():
+            warning = f"No tool is called {name!r}: that rule never fits. There are: "
+            Screen(sys.stderr).labelled("rules", visible(warning + ", ".join(known)))
 
 
 def _approver(answers: Approve, lines: LineReader) -> Approver:

@@ -402,7 +402,7 @@ async def nobody_answers(folder: Path) -> str:
     questions = Questions(Asleep(), MemoryFiles(), session, patience=0.01)
     tool_call = call("shell", command="ls")
     prepared = prepare(shell(FakeCommands()), tool_call)
-    asking = Decision(Behaviour.ASK, "its effect is execute", "effect")
+    asking = Decision(Behaviour.ASK, "Its effect is execute", "effect")
     return (await questions.settle(prepared, asking)).reason
 
 

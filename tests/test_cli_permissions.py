@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from labs.audit_place import default_place
 from shared.errors import ConfigError
 from tests.command_line import Ended, Workbook
 from tests.provider_server import Answer, ProviderServer, completion, wire_call
+from tests.test_cli_streams import in_shell
 
 RUN = ("run", "--chapter", "3", "--prompt", "go", "--model", "human")
 WRITE = 'write_file {"path": "a.txt", "content": "new"}\n\nDone.\n\n'
@@ -122,6 +124,16 @@ class TestRules:
         workbook(*RUN, typed=WRITE)
         assert not (workbook.here / "a.txt").exists()
 
+    def test_a_rule_for_a_tool_that_there_is_not_gets_a_warning(self, workbook: Workbook) -> None:
+        rules = write_rules(workbook, 'behaviour = "deny"', 'tool = "writefile"')
+        ended = workbook(*RUN, "--rules", str(rules), typed="Done.\n\n")
+        assert ended.exit == 0
+        assert "No tool is called 'writefile': that rule never fits" in squeezed(ended)
+
+    def test_a_rule_for_a_tool_that_there_is_gets_none(self, workbook: Workbook) -> None:
+        rules = write_rules(workbook, *self.allow)
+        assert "never fits" not in workbook(*RUN, "--rules", str(rules), typed="Done.\n\n").err
+
     def test_naming_a_file_the_agent_can_change_gets_a_warning(self, workbook: Workbook) -> None:
         rules = write_rules(workbook, *self.allow, name="rules.toml")
         ended = workbook(*RUN, "--rules", str(rules), typed="Done.\n\n")
@@ -155,6 +167,25 @@ class TestRules:
         ended = workbook(*RUN, "--rules", name)
         assert (ended.exit, ended.out) == (2, "")
         assert f"'{name}' {problem}." in squeezed(ended)
+
+    @pytest.mark.parametrize("length", [300, 6_000])
+    @pytest.mark.parametrize("form", ["{}", "{}/rules.toml"])
+    def test_a_name_that_is_too_long(self, form: str, length: int, workbook: Workbook) -> None:
+        for option in ("--rules", "--audit"):
+            name = form.format("../" + "x" * length)
+            ended = workbook(*RUN, option, name)
+            assert (ended.exit, ended.out) == (2, "")
+            assert "Traceback" not in ended.err
+            assert len(ended.err) < 700
+            assert "name too long" in squeezed(ended)
+
+    def test_the_audit_is_not_written_into_the_rules(self, workbook: Workbook) -> None:
+        rules = write_rules(workbook, *self.allow)
+        before = (rules.read_bytes(), rules.stat().st_mode)
+        ended = workbook(*RUN, "--rules", str(rules), "--audit", "../rules.toml", typed=WRITE)
+        assert (ended.exit, ended.out) == (2, "")
+        assert "--rules and --audit name the same file" in squeezed(ended)
+        assert (rules.read_bytes(), rules.stat().st_mode) == before
 
     @pytest.mark.parametrize("chapter", ["1", "2"])
     @pytest.mark.parametrize("option", ["--rules", "--audit"])
@@ -190,6 +221,26 @@ class TestWhereTheAuditIs:
         workbook(*RUN, typed=WRITE)
         assert place(workbook).stat().st_mode & 0o077 == 0
         assert place(workbook).parent.stat().st_mode & 0o077 == 0
+
+    @pytest.mark.skipif(os.name == "nt", reason="has other permissions")
+    def test_what_was_there_already_is_taken_away_from_others(self, workbook: Workbook) -> None:
+        mine = workbook.here.parent / "mine.jsonl"
+        mine.touch()
+        mine.chmod(0o644)
+        workbook(*RUN, "--audit", str(mine), typed=WRITE)
+        assert decisions(mine) == [("write_file", "deny", "nobody")]
+        assert mine.stat().st_mode & 0o077 == 0
+
+    @LINKS
+    def test_links_that_lead_in_a_circle(self, workbook: Workbook) -> None:
+        loop = workbook.here.with_name(f"{workbook.here.name}-loop")
+        loop.symlink_to(loop)
+        try:
+            ended = workbook(*RUN, "--audit", str(loop / "my.jsonl"), typed=WRITE)
+        finally:
+            loop.unlink()  # pytest cannot clean up around it
+        assert (ended.exit, ended.out) == (2, "")
+        assert "cannot be written" in squeezed(ended)
 
     @pytest.mark.parametrize("name", ["my.jsonl", "deep/my.jsonl", "../{here}/my.jsonl"])
     def test_not_in_the_workspace(self, name: str, workbook: Workbook) -> None:
@@ -360,7 +411,6 @@ class TestAudit:
         ("line", "problem"),
         [
             (b"{oops\n", "is not JSON"),
-            (b"\n", "is not JSON"),
             (b"[1]\n", "is not a JSON object"),
             (b"{}\n", "lacks time, call_id,"),
             (b'{"time": "\xff"}\n', "is not UTF-8 text"),
@@ -377,6 +427,61 @@ class TestAudit:
         assert "call_1\n" in ended.out
         assert "call_3\n" in ended.out
         assert "1 line is broken, so this audit does not tell everything." in ended.out
+
+    def test_an_empty_line_is_no_decision_and_breaks_nothing(self, workbook: Workbook) -> None:
+        ended = self.show(workbook, entry(1) + "\n\r\n" + entry(2) + "{oops\n")
+        assert "broken  line 5 is not JSON" in ended.out
+        assert "2 decisions: allow 2\n1 line is broken" in ended.out
+
+    def test_a_line_longer_than_memory_should_hold_is_named(
+        self, workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with (workbook.here / "audit").open("wb") as file:
+            file.write(entry(1).encode())
+            file.truncate(200_000_000)  # a hole: it takes no room
+            file.seek(0, os.SEEK_END)
+            file.write(b"\n" + entry(3).encode())
+        tracemalloc.start()
+        try:
+            ended = workbook("audit", "audit")
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert ended.exit == 1
+        assert "broken  line 2 is longer than 16,777,216 bytes" in ended.out
+        assert "call_3\n" in ended.out
+        assert peak < 100_000_000
+
+    @pytest.mark.parametrize(
+        "time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "never"]
+    )
+    def test_a_time_that_is_none_is_shown_as_it_stands(self, time: str, workbook: Workbook) -> None:
+        ended = self.show(workbook, entry(1, time=time))
+        assert ended.exit == 0
+        assert time in ended.out
+
+    def test_more_than_there_are_are_all(self, workbook: Workbook) -> None:
+        ended = self.show(workbook, entry(1), "--last", "9" * 20)
+        assert ended.exit == 0
+        assert "call_1\n" in ended.out
+
+    @pytest.mark.parametrize("depth", [100, 900, 5_000, 50_000])
+    def test_an_argument_of_any_depth(self, depth: int, workbook: Workbook) -> None:
+        line = entry(1).replace('"1.txt"', "[" * depth + "]" * depth)
+        ended = self.show(workbook, line + entry(2))
+        assert "call_2\n" in ended.out
+        assert "Traceback" not in ended.err
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+    @pytest.mark.parametrize("redirection", ["> /dev/full", "| head -c 1"])
+    def test_an_output_that_takes_no_more_is_not_blamed_on_the_file(
+        self, redirection: str, tmp_path: Path
+    ) -> None:
+        (tmp_path / "audit").write_text("".join(entry(1) for _ in range(3_000)), encoding="utf-8")
+        ended = in_shell(f'"$@" {redirection}', "audit", str(tmp_path / "audit"))
+        assert "cannot be read" not in ended.stderr
+        assert "Traceback" not in ended.stderr
+        assert ("cannot be written" in ended.stderr) == ("full" in redirection)
 
     def test_a_line_that_was_cut_off(self, workbook: Workbook) -> None:
         ended = self.show(workbook, entry(1) + entry(2)[:40])
@@ -398,11 +503,12 @@ class TestAudit:
         assert "There is no audit yet." in ended.err
         assert "\n  workbook run --chapter 3 --model human" in ended.err
 
-    @pytest.mark.parametrize("name", ["nowhere", "."])
+    @pytest.mark.parametrize("name", ["nowhere", ".", "x" * 300, "x" * 6_000])
     def test_no_such_file(self, name: str, workbook: Workbook) -> None:
         ended = workbook("audit", name)
         assert (ended.exit, ended.out) == (2, "")
-        assert f"'{name}'" in ended.err
+        assert name[:60] in ended.err
+        assert len(ended.err) < 600
         assert "Traceback" not in ended.err
 
     def test_it_explains_itself_in_80_columns(self, workbook: Workbook) -> None:

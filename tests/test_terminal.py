@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TextIO
 
 import pytest
 
+from chapters import ch01, ch03
 from labs.line_reader import LineReader
-from labs.terminal import AlwaysYes, NobodyToAsk, TerminalApprover
+from labs.terminal import CONTINUED, AlwaysYes, NobodyToAsk, TerminalApprover, rows
+from shared.plan import Kit, Plan
+from shared.scripted import call, says
+from shared.testing import FakeCommands, MemoryAudit, run_script
 
 pytestmark = pytest.mark.anyio
 
@@ -148,7 +152,7 @@ async def test_the_end_of_the_input_is_no_answer(terminal: tuple[int, TextIO]) -
     while "Run?" not in out.getvalue():
         await asyncio.sleep(0)
     os.write(keyboard, b"\x04")
-    with pytest.raises(NobodyToAsk):
+    with pytest.raises(EOFError):
         await asking
 
 
@@ -162,3 +166,84 @@ async def test_a_question_cannot_act_on_the_terminal(terminal: tuple[int, TextIO
     os.write(keyboard, b"\n")
     assert await asking == ""
     assert out.getvalue() == "\\x1b[2J? "
+
+
+FAKE_ROWS = (
+    "May the agent use shell (execute)? Its effect is execute.",
+    "  command: ls",
+    "  y  yes, this once",
+    "[y/e/t/N] ",
+)
+
+
+async def shown_at(
+    terminal: tuple[int, TextIO], plan: Callable[[Kit], Plan], command: str
+) -> list[str]:
+    """The rows that a person sees before this command."""
+    keyboard, stream = terminal
+    out = io.StringIO()
+    running = asyncio.create_task(
+        run_script(
+            plan,
+            [says(call("shell", command=command)), says("done")],
+            commands=FakeCommands(),
+            approver=TerminalApprover(LineReader(stream), out),
+            audit=MemoryAudit(),
+        )
+    )
+    while not out.getvalue().endswith("N] "):
+        await asyncio.sleep(0)
+    os.write(keyboard, b"n\n")
+    assert (await running).error is None
+    return out.getvalue().split("\n")
+
+
+@posix_only
+@pytest.mark.parametrize("plan", [ch01.plan, ch03.plan], ids=["chapter 1", "chapter 3"])
+@pytest.mark.parametrize("wide", ["", "é", "漢", "\t"])
+async def test_a_command_that_the_terminal_would_break_cannot_make_up_a_question(
+    plan: Callable[[Kit], Plan],
+    wide: str,
+    terminal: tuple[int, TextIO],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for before in range(60, 81):
+        command = wide + "x" * before + "".join(row.ljust(80) for row in FAKE_ROWS)
+        shown = await shown_at(terminal, plan, command)
+        assert all(len(row) < 80 for row in shown)
+        begun = [row for row in shown[1:-1] if not row.startswith(CONTINUED)]
+        assert not any(row.startswith(FAKE_ROWS[::3]) or row == FAKE_ROWS[1] for row in begun)
+        whole = "".join(row.removeprefix(CONTINUED) for row in shown)
+        assert command.lstrip("\t") in whole
+
+
+@pytest.mark.parametrize("columns", [10, 39, 79])
+def test_what_is_broken_into_rows_is_still_whole(columns: int) -> None:
+    text = f"  | {'word ' * 90}\n\n  | {'漢é' * 90}\n{' ' * 500}\n[y/N] "
+    shown = rows(text, columns)
+    assert shown.replace(f"\n{CONTINUED}", "") == text
+    for row in shown.split("\n"):
+        assert sum(1 if character.isascii() else 2 for character in row) <= columns
+
+
+@posix_only
+async def test_the_terminal_says_how_wide_it_is_and_its_encoding_what_it_shows(
+    terminal: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import termios
+
+    keyboard, stream = terminal
+    termios.tcsetwinsize(stream.fileno(), (24, 30))
+    monkeypatch.setenv("COLUMNS", "100")
+    with open(os.ttyname(stream.fileno()), "w", encoding="ascii") as out:  # noqa: PTH123
+        asking = asyncio.create_task(TerminalApprover(LineReader(stream), out).ask("é" * 30 + "?"))
+        shown = b""
+        for _ in range(2):
+            await asyncio.sleep(0)
+        while b"?" not in shown:
+            shown += os.read(keyboard, 4096)
+        os.write(keyboard, b"n\n")
+        assert await asking == "n"
+    assert all(len(row) < 30 for row in shown.decode().split("\r\n"))
+    assert shown.decode().replace(f"\r\n{CONTINUED}", "") == "\\xe9" * 30 + "?"

@@ -23,7 +23,7 @@ def plan(kit: Kit) -> Plan:
     if kit.approver is None or kit.audit is None:
         raise ValueError("chapter 3 needs somebody to ask and an audit to write to")
     # region: plan
-    session = SessionAnswers()
+    session = SessionAnswers(kit.files)
     layer = permissions(
         (WorkspaceBoundary(kit.files), EffectRules(), *kit.participants, session),
         Questions(kit.approver, kit.files, session),

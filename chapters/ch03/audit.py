@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -49,6 +51,7 @@ class AuditFile:
         line = json.dumps({"time": self._now().isoformat(), **entry}, ensure_ascii=True) + "\n"
         descriptor = os.open(self._path, FLAGS, 0o600)
         try:
+            _lock(descriptor)  # until it is closed: the next line looks at how this one ends
             if _ends_within_a_line(descriptor):  # the disk was full: that line must not spoil this
                 line = f"\n{line}"
             data = line.encode()
@@ -69,6 +72,28 @@ FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+
+PATIENCE = 5.0  # seconds that another program may take to write its line
+
+
+def _lock(descriptor: int) -> None:
+    """Wait until no other program writes. Raises OSError if one never stops."""
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                raise OSError("another program keeps the audit locked") from None
+            time.sleep(0.005)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return
 
 
 def _ends_within_a_line(descriptor: int) -> bool:

@@ -22,7 +22,7 @@ class EffectRules:
     async def decide(self, prepared: PreparedCall) -> Decision:
         """What the effect of the tool says; an effect nobody has thought about asks."""
         effect = prepared.tool.effect
-        return Decision(SAYS.get(effect, Behaviour.ASK), f"its effect is {effect}", self.name)
+        return Decision(SAYS.get(effect, Behaviour.ASK), f"Its effect is {effect}", self.name)
 
 
 # endregion: effects

@@ -65,6 +65,7 @@ def sent(arguments: WriteFile | EditFile) -> str:
 
 def argument(name: str, value: object) -> str:
     """One argument; text of several lines is marked."""
+    name = on_one_line(name)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if "\n" not in text:
         return f"  {name}: {text}"

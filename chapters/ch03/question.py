@@ -52,7 +52,7 @@ def understand(typed: object) -> Answer | None:
     word, _, rest = text.partition(" ")
     if word.lower().rstrip(":,") in {"n", "no"}:
         return Answer(None, rest.strip())
-    return Answer(None, "" if len(text) < 2 else text)
+    return Answer(None, text)
 
 
 # endregion: answer

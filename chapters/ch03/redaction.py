@@ -10,10 +10,14 @@ from typing import Any
 REDACTED = "[redacted]"
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
-_WORDS = {"key", "keys", "auth", "pwd", "pin", "otp", "jwt"}
+_WORDS = {"key", "keys", "auth", "pwd", "pin", "pat", "otp", "totp", "jwt", "sid", "dsn"}
 _PARTS = re.compile(
-    "apikey|accesskey|privatekey|passw|passphrase|secret|token|credential|authorization"
-    "|cookie|bearer"
+    "apikey|accesskey|priv(ate)?key|sshkey|passw|passphrase|passcode|secret|token|credential"
+    "|authorization|oauth|cookie|bearer|sess(ion)?id|csrf"
+)
+# Words of these, and of nothing else, that only sound like a secret.
+_HARMLESS = re.compile(
+    "(?<![a-z])(max_?tokens|tokeni[sz]ers?|secretar(y|ies)|sort_?keys?|public_?keys?)(?![a-z])"
 )
 
 
@@ -37,7 +41,10 @@ def redacted(value: Any, name: str = "") -> Any:
 
 def is_secret(name: str) -> bool:
     """True for `api_key`, `apiKey`, `X-Auth-Token` and the like; false for `keyboard`."""
-    words = [word.lower() for word in _WORD.findall(name)]
+    spelled = "_".join(word.lower() for word in _WORD.findall(name))
+    words = _HARMLESS.sub("", spelled).split("_")
+    if words[-1] == "pass":  # `db_pass`, but not `pass_count`
+        return True
     return not _WORDS.isdisjoint(words) or bool(_PARTS.search("".join(words)))
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from chapters.ch02.glob_pattern import GlobPattern
 from chapters.ch02.safe_path import parse_path, parse_pattern
 from chapters.ch03.command_prefix import begins_with, may_begin_with, simple_words
+from chapters.ch03.path_match import matches_path
 from chapters.ch03.paths import workspace_paths
 from chapters.ch03.policy import combine
 from chapters.ch03.toml_position import end_of, position
@@ -22,7 +22,7 @@ from shared.ports import WorkspaceFiles
 from shared.tools import Effect, PreparedCall
 
 Spellings = tuple[tuple[str, ...] | None, ...]
-"""The names in a path, one tuple for each way to spell it."""
+"""The names in a path, one tuple for each way to spell it; None for one that is not known."""
 
 
 # region: rule
@@ -45,6 +45,8 @@ class Rule(BaseModel):
             parse_pattern(path)
         except ToolError as error:
             raise ValueError(error.message) from None
+        if re.search(r"[{}]", re.sub(r"\[.*?\]", "", path)):
+            raise ValueError("braces mean nothing here: write a rule for each, or [{] for a brace")
         return path
 
     @field_validator("command")
@@ -58,6 +60,8 @@ class Rule(BaseModel):
     def _is_about_something(self) -> Self:
         if (self.tool, self.effect, self.path, self.command) == (None,) * 4:
             raise ValueError("a rule needs at least one of tool, effect, path, command")
+        if self.path is not None and self.command is not None:
+            raise ValueError("no call has a path and a command: make two rules of it")
         return self
 
 
@@ -80,7 +84,7 @@ class Rules:
         said = [
             Decision(
                 Behaviour(rule.behaviour),
-                rule.reason or f"the rules file says {rule.behaviour}",
+                why(rule, prepared, paths),
                 f"{self.name}, rule {number}",
                 by_person=True,
             )
@@ -89,13 +93,22 @@ class Rules:
         ]
         return combine(said) if said else Decision(Behaviour.PASS, "no rule fits", self.name)
 
+    def unknown_tools(self, known: Collection[str]) -> list[str]:
+        """The tools that rules name and that an agent with the `known` ones does not have."""
+        return [rule.tool for rule in self._rules if rule.tool and rule.tool not in known]
+
     async def _spellings(self, path: str) -> Spellings:
-        """A path as the model spells it, and without links; None for what is no path."""
+        """A path as the model spells it, and without links."""
         try:
-            names = parse_path(path)
-            return names, parse_path(await self._files.resolve(path))
+            spelled = parse_path(path)
         except ToolError:
             return (None,)
+        try:
+            real = await self._files.resolve(path)
+        except ToolError:
+            return spelled, None
+        # Not `parse_path`: a link may lead to a name that no call could spell.
+        return spelled, () if real == "." else tuple(real.split("/"))
 
 
 def fits(rule: Rule, prepared: PreparedCall, paths: Sequence[Spellings]) -> bool:
@@ -107,31 +120,34 @@ def fits(rule: Rule, prepared: PreparedCall, paths: Sequence[Spellings]) -> bool
     sure = rule.behaviour == "allow"
     if rule.path is not None:
         spellings = [spelling for path in paths for spelling in path]
-        matches = [matches_path(rule.path, spelling, exactly=sure) for spelling in spellings]
-        if not matches or not (all if sure else any)(matches):
-            return False
+        matches = [matches_path(rule.path, spelling, sure=sure) for spelling in spellings]
+        return bool(matches) and (all if sure else any)(matches)
     if rule.command is not None:
-        command = getattr(prepared.arguments, "command", None)
+        command = command_of(prepared)
         prefix = simple_words(rule.command) or ()
-        if not isinstance(command, str):
+        if command is None:
             return False
         return begins_with(command, prefix) is True if sure else may_begin_with(command, prefix)
     return True
 
 
-def matches_path(pattern: str, names: tuple[str, ...] | None, *, exactly: bool) -> bool:
-    """Whether a pattern fits a path. On some disks `A.txt` is `a.txt`: only an allow minds."""
-    if names is None:
-        return False
-    parts = parse_pattern(pattern)
-    if not exactly:
-        parts, names = folded(parts), folded(names)
-    return GlobPattern(parts).matches(names)
+def why(rule: Rule, prepared: PreparedCall, paths: Sequence[Spellings]) -> str:
+    """The reason of a rule that fits, and whether it fits only because nobody can tell."""
+    reason = rule.reason or f"the rules file says {rule.behaviour}"
+    doubt = ""
+    if rule.command is not None and simple_words(command_of(prepared) or "") is None:
+        doubt = "this is not one simple command"
+    elif rule.path is not None and not any(
+        matches_path(rule.path, names, sure=False) for path in paths for names in path if names
+    ):
+        doubt = "where this path leads cannot be told"
+    return f"{reason.rstrip('.')} ({doubt}, so the rule may apply)" if doubt else reason
 
 
-def folded(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names in one spelling, where a disk may not tell two of them apart."""
-    return tuple(unicodedata.normalize("NFC", name).casefold() for name in names)
+def command_of(prepared: PreparedCall) -> str | None:
+    """The command line of a call that has one."""
+    command = getattr(prepared.arguments, "command", None)
+    return command if isinstance(command, str) else None
 
 
 # endregion: rules
@@ -167,6 +183,10 @@ def load_rules(path: Path, files: WorkspaceFiles) -> Rules:
         problem = "Nested too deeply (at line 1, column 1)"
     except ValidationError as error:
         problem = explain(error, text)
+    except ValueError:  # of Python itself: it reads no number of that many digits
+        found = re.search(r"\d[\d_]{4000,}", text)
+        line, column = end_of(text[: found.start()] if found else "")
+        problem = f"This number is too long (at line {line}, column {column})"
     raise ConfigError(f"{path}: {problem}. Correct the file: nothing runs with broken rules.")
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+_STRING_OR_COMMENT = re.compile(
+    r'''"""(?:\\.|[^\\])*?"""+|'{3}.*?'{3,}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*''', re.DOTALL
+)
+
 
 def position(text: str, loc: Sequence[int | str]) -> tuple[int, int]:
     """Line and column of the key that `loc` leads to; if it has none, the head of its rule."""
-    lines = text.split("\n")
+    lines = _STRING_OR_COMMENT.sub(_blank_if_long, text).split("\n")
     heads = [
         n for n, line in enumerate(lines) if re.match(r"\s*\[\[\s*[\"']?rule[\"']?\s*\]\]", line)
     ]
@@ -32,3 +36,10 @@ def end_of(text: str) -> tuple[int, int]:
     """Line and column of the place behind the last character."""
     lines = text.split("\n")
     return len(lines), len(lines[-1]) + 1
+
+
+def _blank_if_long(token: re.Match[str]) -> str:
+    """A text of several lines, emptied: what looks like a heading in it is none."""
+    if token[0].startswith(('"""', "'''")):
+        return re.sub(r"[^\n]", " ", token[0])
+    return token[0]

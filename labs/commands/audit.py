@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -38,15 +39,24 @@ def command(ctx: click.Context, path: str | None, last: int | None) -> None:
     from shared.screen import Screen
 
     place = default_place() if path is None else Path(path)
-    try:
-        with place.open("rb") as raw:
-            broken = show(raw, Screen(sys.stdout), last=last)
-    except OSError as error:
-        raise click.UsageError(_why_not(place, error, named=path is not None)) from None
+    broken = show(_lines(place, named=path is not None), Screen(sys.stdout), last=last)
     ctx.exit(1 if broken else 0)
 
 
-def _why_not(place: Path, error: OSError, *, named: bool) -> str:
+def _lines(place: Path, *, named: bool) -> Iterator[bytes]:
+    """The lines of the file. A usage error is about the file alone, never about the output."""
+    from labs.audit_view import pieces
+
+    try:
+        with place.open("rb") as file:
+            yield from pieces(file)
+    except (OSError, ValueError) as error:
+        raise click.UsageError(_why_not(place, error, named=named)) from None
+
+
+def _why_not(place: Path, error: Exception, *, named: bool) -> str:
+    from shared.text import shorten
+
     if isinstance(error, FileNotFoundError):
         if named:
             return f"There is no {str(place)!r}. `workbook run` says where it writes its audit."
@@ -54,4 +64,5 @@ def _why_not(place: Path, error: OSError, *, named: bool) -> str:
             f"There is no audit yet. One begins at {place} with the first run of chapter 3:\n"
             '  workbook run --chapter 3 --model human --prompt "list the files"'
         )
-    return f"{str(place)!r} cannot be read: {error.strerror or type(error).__name__}."
+    reason = getattr(error, "strerror", None) or "no file can be called that"
+    return f"{shorten(str(place), 200)!r} cannot be read: {reason}."

@@ -49,7 +49,10 @@ SECRETS = [
     *("key", "api_key", "apiKey", "API-KEY", "APIKey", "openaiApiKey", "apikey", "private_key"),
     *("token", "tokens", "accessToken", "auth_token", "X-Auth-Token", "auth", "jwt", "bearer"),
     *("secret", "client_secret", "clientSecret", "AWS_SECRET_ACCESS_KEY", "credentials"),
-    *("password", "db.password", "Passwd", "pwd", "passphrase"),
+    *("password", "db.password", "Passwd", "pwd", "passphrase", "pass", "dbPass", "passcode"),
+    *("pat", "github_pat", "oauth", "oauth2", "sid", "connect.sid", "session_id", "PHPSESSID"),
+    *("csrf", "X-CSRF-Token", "xcsrf", "dsn", "SENTRY_DSN", "privkey", "sshkey", "sshKey", "totp"),
+    *("max_tokens_secret", "public_key_password", "tokenizer_key"),
     *("authorization", "Proxy-Authorization", "cookie", "Set-Cookie"),
 ]
 
@@ -101,7 +104,23 @@ def test_what_has_the_name_of_a_secret_is_redacted(name: str) -> None:
     assert redacted({"a": [{"b": {name: ["s3cr3t"]}}]}) == {"a": [{"b": {name: REDACTED}}]}
 
 
-@pytest.mark.parametrize("name", ["path", "command", "keyboard", "monkey", "author", "pass_count"])
+KEPT = [
+    *(
+        "path",
+        "command",
+        "keyboard",
+        "monkey",
+        "author",
+        "pass_count",
+        "pattern",
+        "side",
+        "compass",
+    ),
+    *("max_tokens", "maxTokens", "tokenizer", "secretary", "sort_key", "sortKey", "public_key"),
+]
+
+
+@pytest.mark.parametrize("name", KEPT)
 def test_what_has_another_name_is_kept(name: str) -> None:
     assert not is_secret(name)
     assert redacted({name: "value"}) == {name: "value"}
@@ -161,6 +180,34 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="symbolic"):
         AuditFile(tmp_path / "audit").record({})
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such lock")
+def test_several_programs_write_whole_lines_and_nothing_between_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    other = AuditFile(tmp_path / "audit")
+    real = os.write
+
+    def write(descriptor: int, data: bytes) -> int:
+        half = real(descriptor, data[:10])
+        with monkeypatch.context() as patched:  # another program, when half of this line is there
+            patched.setattr(os, "write", real)
+            patched.setattr("chapters.ch03.audit.PATIENCE", 0.0)
+            try:
+                other.record({"reason": "other"})
+            except OSError as error:
+                seen.append("locked" in str(error))
+        return half + real(descriptor, data[10:])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", write)
+        AuditFile(tmp_path / "audit").record({"reason": "first"})
+    other.record({"reason": "other"})
+    lines = (tmp_path / "audit").read_text(encoding="utf-8").splitlines()
+    assert seen == [True]
+    assert [json.loads(line)["reason"] for line in lines] == ["first", "other"]
 
 
 # When it cannot be written

@@ -60,6 +60,7 @@ class Bare:
     [
         (Bare(), "  arguments: Bare(everything)"),
         ({"a": {"b": [1, None]}}, '  a: {"b": [1, null]}'),
+        ({"a\n  y": "x"}, "  a\\n  y: x"),
         ([1, "x\ny"], '  arguments: [1, "x\\ny"]'),
         ({1: "a", "1": "b"}, "  arguments: {1: 'a', '1': 'b'}"),
         ({}, "  (no arguments)"),

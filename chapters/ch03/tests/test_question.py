@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from pathlib import Path
 
 import pytest
 
 from chapters import ch03
 from chapters.ch02.memory_files import MemoryFiles
+from chapters.ch02.workspace import open_workspace
 from chapters.ch03.question import MAX_REASON, Answer, Questions, understand
 from chapters.ch03.session import ENOUGH, Scope, SessionAnswers
 from chapters.ch03.tests.calls import Person, in_turn, prepared
@@ -19,7 +22,7 @@ from shared.testing import FakeApprover, FakeCommands, MemoryAudit, Recording, r
 
 pytestmark = pytest.mark.anyio
 
-ASKED = Decision(Behaviour.ASK, "its effect is execute", "effect")
+ASKED = Decision(Behaviour.ASK, "Its effect is execute", "effect")
 
 
 async def run(
@@ -75,8 +78,10 @@ def test_what_is_a_yes(typed: str, scope: Scope) -> None:
         ("yes please", "yes please"),
         ("y t", "y t"),
         ("ye", "ye"),
-        ("1", ""),
-        ("ｙ", ""),
+        ("N", ""),
+        ("1", "1"),
+        ("?", "?"),
+        ("ｙ", "ｙ"),
         ("y\u200b", "y\u200b"),
     ],
 )
@@ -191,6 +196,35 @@ async def test_yes_to_a_change_covers_the_same_tool_on_the_same_file() -> None:
     )
     assert files.files == {"a.txt": b"2"}
     assert 'always: write_file on "a.txt", whatever is written' in person.questions[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+async def test_yes_to_a_file_ends_when_its_name_leads_to_another_one(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_text("old")
+    link = tmp_path / "link"
+    link.symlink_to("one")
+
+    def always_and_then_no(question: str) -> str:
+        return "e" if len(person.questions) == 1 else "n"
+
+    person = Person(always_and_then_no)
+    with open_workspace(tmp_path) as files:
+        session = SessionAnswers(files)
+        asking = Questions(person, files, session)
+        write = prepared("write_file", path="link", content="new")
+        await asking.settle(write, ASKED)
+        assert (await session.decide(write)).behaviour is Behaviour.ALLOW
+        link.unlink()
+        link.symlink_to("two")
+        assert (await session.decide(write)).behaviour is Behaviour.PASS
+        assert (await asking.settle(write, ASKED)).behaviour is Behaviour.DENY
+    assert len(person.questions) == 2
+
+
+async def test_the_audit_calls_a_yes_as_the_menu_does() -> None:
+    _, _, audit = await run(in_turn("e"), call("shell", command="ls"))
+    assert audit.entries[0]["reason"] == "the user said yes (exactly)"
 
 
 async def test_yes_to_a_tool_covers_all_its_calls_and_no_other_tool() -> None:
@@ -385,7 +419,7 @@ async def test_the_whole_question_about_a_change() -> None:
     person = in_turn("n")
     await run(person, call("write_file", path="a.txt", content="new\n"))
     assert person.questions == [
-        "May the agent use write_file (write)? its effect is write.\n"
+        "May the agent use write_file (write)? Its effect is write.\n"
         "  a.txt (replaced)\n"
         "    | @@ -1 +1 @@\n"
         "    | -old\n"

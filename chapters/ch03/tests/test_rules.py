@@ -19,7 +19,7 @@ from chapters.ch03.rules import Rules, load_rules
 from chapters.ch03.tests.calls import Person, in_turn, prepared
 from chapters.ch03.tests.test_command_prefix import NOT_SIMPLE
 from shared.decision import Behaviour, Decision
-from shared.errors import ConfigError
+from shared.errors import ConfigError, ToolError
 from shared.ports import Approver, WorkspaceFiles
 from shared.scripted import call, says
 from shared.testing import FakeApprover, FakeCommands, MemoryAudit, run_script
@@ -59,6 +59,7 @@ async def decision(text: str, tmp_path: Path, tool: str, **arguments: object) ->
         ({"path": "src/**"}, "read_file", {"path": "src/a/b.py"}, True),
         ({"path": "src/**"}, "read_file", {"path": "./src//a.py"}, True),
         ({"path": "src/**"}, "read_file", {"path": "srcs/a.py"}, False),
+        ({"path": "src"}, "read_file", {"path": "src/a.py"}, False),
         ({"path": "*.py"}, "read_file", {"path": "src/a.py"}, False),
         ({"path": "src/**"}, "shell", {"command": "cat src/a.py"}, False),
         ({"command": "git status"}, "shell", {"command": "git status -s"}, True),
@@ -115,8 +116,7 @@ async def test_a_strict_rule_sees_through_the_spelling(
     behaviour: str, path: str, tmp_path: Path
 ) -> None:
     said = await decision(rule(behaviour, path="secret.txt"), tmp_path, "read_file", path=path)
-    outside = ".." in path  # which is the boundary's business
-    assert said.behaviour == ("pass" if outside else behaviour)
+    assert said.behaviour == behaviour
 
 
 async def test_an_allow_rule_takes_the_spelling_as_it_is(tmp_path: Path) -> None:
@@ -155,6 +155,67 @@ async def test_a_link_has_two_spellings_and_an_allow_needs_both(
     assert said.behaviour == (behaviour if fits else "pass")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such names there")
+@pytest.mark.parametrize(
+    "real", ["key:1.pem", "a:b/key.pem", "dot./key.pem", "con/key.pem", "/".join(["d"] * 70)]
+)
+@pytest.mark.parametrize("pattern", ["link*", "key*.pem", "*/key.pem", "d/**"])
+async def test_a_strict_rule_knows_a_real_path_that_no_call_could_spell(
+    real: str, pattern: str, tmp_path: Path
+) -> None:
+    workspace = tmp_path / "workspace"
+    (workspace / real).parent.mkdir(parents=True)
+    (workspace / real).write_text("key")
+    (workspace / "link.pem").symlink_to(real)
+    expected = pattern == "link*" or {
+        "key:1.pem": pattern == "key*.pem",
+        "/".join(["d"] * 70): pattern == "d/**",
+    }.get(real, pattern == "*/key.pem")
+    with open_workspace(workspace) as files:
+        for behaviour in ("ask", "deny"):
+            said = await rules(rule(behaviour, path=pattern), tmp_path, files).decide(
+                prepared("read_file", path="link.pem")
+            )
+            assert said.behaviour == (behaviour if expected else "pass")
+
+
+async def test_a_path_rule_does_not_see_the_pattern_of_glob(tmp_path: Path) -> None:
+    said = await decision(rule("deny", path="secret/**"), tmp_path, "glob", pattern="secret/**")
+    assert said.behaviour is Behaviour.PASS
+
+
+class Unknown(MemoryFiles):
+    """Files of which nobody can tell where a path leads."""
+
+    async def resolve(self, path: str) -> str:
+        """Fail."""
+        raise ToolError("permission_denied_by_os", "The folder cannot be searched.")
+
+
+@pytest.mark.parametrize("pattern", ["a.txt", "b.txt"])
+async def test_where_a_path_leads_nobody_knows_a_strict_rule_fits_and_an_allow_does_not(
+    pattern: str, tmp_path: Path
+) -> None:
+    for behaviour, expected in (("allow", "pass"), ("ask", "ask"), ("deny", "deny")):
+        text = rule(behaviour, path=pattern, reason="it is mine.")
+        said = await rules(text, tmp_path, Unknown()).decide(prepared("read_file", path="a.txt"))
+        assert said.behaviour == expected
+        doubt = "it is mine (where this path leads cannot be told, so the rule may apply)"
+        assert (said.reason == doubt) == (pattern == "b.txt" and behaviour != "allow")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path"),
+    [("[!a-z]*", "A.txt"), ("?.txt", "ß.txt"), ("[A-Z].txt", "B.txt"), ("ß*", "ß.txt")],
+)
+async def test_a_strict_rule_misses_no_name_that_its_pattern_fits_as_it_is(
+    pattern: str, path: str, tmp_path: Path
+) -> None:
+    for behaviour in ("allow", "ask", "deny"):
+        said = await decision(rule(behaviour, path=pattern), tmp_path, "read_file", path=path)
+        assert said.behaviour == behaviour
+
+
 # Commands
 
 
@@ -167,6 +228,16 @@ async def test_a_command_that_is_not_simple_is_never_allowed_and_always_suspecte
     for behaviour, expected in (("allow", "pass"), ("ask", "ask"), ("deny", "deny")):
         text = rule(behaviour, command="git")
         assert (await decision(text, tmp_path, "shell", command=command)).behaviour == expected
+
+
+async def test_a_rule_that_only_may_apply_says_so(tmp_path: Path) -> None:
+    text = rule("deny", command="git push", reason="only a person publishes.")
+    doubtful = await decision(text, tmp_path, "shell", command="ls | head")
+    assert doubtful.reason == (
+        "only a person publishes (this is not one simple command, so the rule may apply)"
+    )
+    plain = await decision(text, tmp_path, "shell", command="git push origin")
+    assert plain.reason == "only a person publishes."
 
 
 async def test_an_allowed_prefix_runs_one_command_and_nothing_behind_it(tmp_path: Path) -> None:
@@ -299,6 +370,21 @@ HEAD = '[[rule]]\nbehaviour = "deny"\ntool = "shell"\n\n'
         ("\nrules = []\n", 2, 1, "rules: there is no such key"),
         ("x.y = 1\n", 1, 1, "x: there is no such key"),
         ("x = " + "[" * 5_000, 1, 1, "deeply|Invalid"),
+        (f"\nx = {'1' * 5_000}\n", 2, 5, "number is too long"),
+        (f"{HEAD}[[rule]]\nbehaviour = 'deny'\npath = 'a'\ncommand = 'b'\n", 5, 1, "two rules"),
+        (f"{HEAD}[[rule]]\nbehaviour = 'deny'\npath = '*.{{pem,key}}'\n", 7, 1, "braces mean"),
+        (
+            f'[[rule]]\nbehaviour="deny"\ntool="a"\nreason = """\n[[rule]]\n"""\n{HEAD}effect=1',
+            11,
+            1,
+            "effect",
+        ),
+        (
+            f"[[rule]]\nbehaviour = 'deny'\nreason = '''\ntool = 3\n''' # \"\"\"\ntool = 3\n{HEAD}",
+            6,
+            1,
+            "tool",
+        ),
     ],
 )
 def test_a_broken_file_stops_the_start_and_says_where(
@@ -312,6 +398,12 @@ def test_a_broken_file_stops_the_start_and_says_where(
     assert message.endswith(". Correct the file: nothing runs with broken rules.")
     assert ". (at" not in message
     assert "\n" not in message
+
+
+async def test_a_brace_in_brackets_is_a_brace(tmp_path: Path) -> None:
+    text = rule("deny", path="[{]x[}]/**")
+    said = await decision(text, tmp_path, "read_file", path="{x}/a")
+    assert said.behaviour is Behaviour.DENY
 
 
 def test_lines_that_end_as_on_windows_count_the_same(tmp_path: Path) -> None:
