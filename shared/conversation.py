@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from shared.events import Emit, fan_out
 from shared.history import History
 from shared.messages import AssistantMessage, Request, UserMessage
-from shared.plan import Plan
 from shared.ports import Model, ModelLayer
 from shared.sources import AllSources, Inbox
 from shared.tools import wrap_layers
+
+if TYPE_CHECKING:
+    from shared.plan import Plan
 
 DEFAULT_MAX_TURNS = 20
 
