@@ -14,6 +14,7 @@ from chapters import ch01
 from labs.experiment import (
     Answers,
     Observed,
+    check_pairing,
     code_word,
     introduce,
     observe,
@@ -88,11 +89,7 @@ def check_any_run(facts: Facts, seen: Observed, word: str) -> None:
         and all([tool.name for tool in request.tools] == ["shell"] for request in seen.requests),
         [[tool.name for tool in request.tools] for request in seen.requests],
     )
-    facts.equal(
-        "one result per call, same ids, same order",
-        [result.call_id for result in seen.results],
-        [each.id for each in seen.calls],
-    )
+    check_pairing(facts, seen)
     facts.check(
         "the run ended with a reply that asks for nothing",
         seen.reply is not None and not seen.reply.calls,

@@ -20,6 +20,7 @@ from chapters.ch02.workspace import open_workspace
 from labs.experiment import (
     Answers,
     Observed,
+    check_pairing,
     code_word,
     introduce,
     observe,
@@ -27,10 +28,10 @@ from labs.experiment import (
 )
 from shared.errors import ToolError
 from shared.facts import Facts
-from shared.messages import AssistantMessage, Request, ToolResult
+from shared.messages import AssistantMessage, Request
 from shared.plan import Kit, Plan
 from shared.ports import Model
-from shared.scripted import Reply, call, says
+from shared.scripted import Reply, call, last_result, says
 
 READS = 3000  # under attack, by each of two readers
 
@@ -45,8 +46,7 @@ def script() -> list[Reply]:
     """What the model says. The word of public.txt is not in here: it has to be read."""
 
     def answer(request: Request) -> AssistantMessage:
-        results = [message for message in request.messages if isinstance(message, ToolResult)]
-        return says(f"The word in public.txt is {results[-1].text.strip()}.")
+        return says(f"The word in public.txt is {last_result(request).text.strip()}.")
 
     return [
         says(
@@ -93,11 +93,7 @@ async def run(
 
 def check_run(facts: Facts, seen: Observed, workspace: Path, public: str, secret: str) -> None:
     """What must hold after the task, whoever the model is."""
-    facts.equal(
-        "one result per call, same ids, same order",
-        [result.call_id for result in seen.results],
-        [each.id for each in seen.calls],
-    )
+    check_pairing(facts, seen)
     facts.equal(
         "only the first alpha became gamma, on the disk",
         contents(workspace / "demo" / "note.txt"),

@@ -18,6 +18,7 @@ from chapters.ch03.audit import AuditFile
 from labs.experiment import (
     Answers,
     Observed,
+    check_pairing,
     code_word,
     introduce,
     observe,
@@ -162,11 +163,7 @@ def check_any_run(
     """What must hold whoever the model is, and whatever a person answers."""
     allowed = {line["call_id"] for line in lines if line["decision"] == "allow"}
     denied = {line["call_id"] for line in lines if line["decision"] == "deny"}
-    facts.equal(
-        "one result per call, same ids, same order",
-        [result.call_id for result in seen.results],
-        [each.id for each in seen.calls],
-    )
+    check_pairing(facts, seen)
     facts.check(
         "no tool ran without a line in the audit that allows it",
         all(result.call_id in allowed for result in seen.results if result.code is None),

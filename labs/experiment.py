@@ -15,6 +15,7 @@ from labs.kit import open_kit
 from shared.console import Console
 from shared.errors import WorkbookError
 from shared.events import Emit
+from shared.facts import Facts
 from shared.history import History
 from shared.messages import AssistantMessage, Request, ToolCall, ToolResult
 from shared.plan import Kit, Plan
@@ -147,6 +148,15 @@ class Observed:
     def codes(self, tool: str) -> list[str | None]:
         """The codes of the results of one tool, in order; None for a success."""
         return [result.code for result in self.results if result.name == tool]
+
+
+def check_pairing(facts: Facts, seen: Observed) -> None:
+    """The fact that holds in every lab: each call has its result."""
+    facts.equal(
+        "one result per call, same ids, same order",
+        [result.call_id for result in seen.results],
+        [call.id for call in seen.calls],
+    )
 
 
 async def observe(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from labs.catalog import plan_of
+from labs.cli import DONE, FAILED, INTERRUPTED
 from labs.human import HumanLeft
 from labs.kit import human_model, open_kit, open_model
 from labs.line_reader import LineReader
@@ -26,8 +27,6 @@ from shared.plan import Kit, Plan
 from shared.ports import Approver, Audit, Model
 from shared.screen import Screen
 from shared.text import visible
-
-DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from shared.screen import Screen
 from shared.text import visible
 
 
@@ -11,7 +12,7 @@ class Facts:
     """Prints each claim with a mark as it is checked, and remembers whether all of them held."""
 
     def __init__(self, out: TextIO) -> None:
-        self._out = out
+        self._screen = Screen(out)
         self._checked = 0
         self._failed: list[str] = []
 
@@ -19,12 +20,12 @@ class Facts:
         """Record whether `claim` holds; `seen` is what was there instead, shown if it does not."""
         self._checked += 1
         if holds:
-            self._line(f"  {self._mark('✓', 'ok')} {claim}")
+            self._screen.line(f"  {self._screen.mark(good=True)} {claim}")
             return
         self._failed.append(claim)
-        self._line(f"  {self._mark('✗', 'NO')} {claim}")
+        self._screen.line(f"  {self._screen.mark(good=False)} {claim}")
         if seen is not None:
-            self._line(f"      seen: {visible(str(seen))}")
+            self._screen.line(f"      seen: {visible(str(seen))}")
 
     def equal(self, claim: str, seen: object, expected: object) -> None:
         """The claim that `seen` is `expected`."""
@@ -33,22 +34,12 @@ class Facts:
     def conclude(self) -> bool:
         """Print the sum and return True if every fact held and there was at least one."""
         if self._failed:
-            self._line(f"\n{len(self._failed)} of {self._checked} facts did not hold.")
+            self._screen.line(f"\n{len(self._failed)} of {self._checked} facts did not hold.")
         else:
-            self._line(f"\nAll {self._checked} facts hold.")
+            self._screen.line(f"\nAll {self._checked} facts hold.")
         return self._checked > 0 and not self._failed
 
     @property
     def failed(self) -> tuple[str, ...]:
         """The claims that did not hold."""
         return tuple(self._failed)
-
-    def _mark(self, symbol: str, plain: str) -> str:
-        try:
-            symbol.encode(self._out.encoding or "utf-8")
-        except (UnicodeEncodeError, LookupError):
-            return plain
-        return symbol
-
-    def _line(self, text: str) -> None:
-        print(text, file=self._out)

@@ -44,6 +44,10 @@ class StopReason(StrEnum):
     UNKNOWN = "unknown"
 
 
+FINISHED = frozenset({StopReason.END_TURN, StopReason.TOOL_USE})
+"""The reasons of a reply that is whole. Nothing runs from any other."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """What a reply cost, in tokens as the provider counted them."""

@@ -63,6 +63,20 @@ class Screen:
         dash = "─" if self._encoding.lower().startswith("utf") else "-"
         self.line(f"{dash * 2} {title} ".ljust(self.width, dash), Style.ASIDE)
 
+    def can_show(self, text: str) -> bool:
+        """True if the stream's encoding has every character of `text`."""
+        try:
+            text.encode(self._encoding)
+        except (UnicodeEncodeError, LookupError):
+            return False
+        return True
+
+    def mark(self, *, good: bool) -> str:
+        """A tick or a cross, or a word where the stream has neither."""
+        if not self.can_show("✓✗"):
+            return "ok" if good else "NO"
+        return "✓" if good else "✗"
+
     def paint(self, text: str, style: Style) -> str:
         """`text` in a style, or as it is where there are no colours."""
         if not self.colours or style is Style.PLAIN or not text.strip():

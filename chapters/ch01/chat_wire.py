@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from chapters.ch01.dispatch import LONE_SURROGATE, parse_arguments
 from shared.errors import ToolError
 from shared.messages import (
+    FINISHED,
     AssistantMessage,
     Message,
     Request,
@@ -108,7 +109,6 @@ STOP_REASONS = {
     "length": StopReason.MAX_TOKENS,
     "content_filter": StopReason.CONTENT_FILTER,
 }
-FINISHED = {StopReason.END_TURN, StopReason.TOOL_USE}
 
 
 def from_wire(body: object, taken: Iterable[str], new_id: Callable[[], str]) -> AssistantMessage:

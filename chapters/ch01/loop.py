@@ -13,7 +13,14 @@ from shared.errors import (
 )
 from shared.events import Emit, MessageAdded, RunEnded, RunStarted, TurnEnded, TurnStarted
 from shared.history import History
-from shared.messages import AssistantMessage, Message, Request, StopReason, ToolResult
+from shared.messages import (
+    FINISHED,
+    AssistantMessage,
+    Message,
+    Request,
+    StopReason,
+    ToolResult,
+)
 from shared.ports import Dispatcher, Model, Source
 
 
@@ -88,7 +95,6 @@ async def take_turns(
 
 
 # region: outcome
-FINISHED = {StopReason.END_TURN, StopReason.TOOL_USE}
 
 
 def refuse_calls(reply: AssistantMessage) -> list[ToolResult]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 
 from chapters.ch02.file_content import MAX_BYTES, decode, encode, replace_first
 from chapters.ch02.file_errors import from_os_error
@@ -43,12 +42,7 @@ class LocalFiles:
     def __enter__(self) -> LocalFiles:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def read_text(self, path: str) -> str:

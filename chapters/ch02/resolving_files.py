@@ -20,7 +20,6 @@ import errno
 import os
 import stat
 from pathlib import Path
-from types import TracebackType
 
 from chapters.ch02.atomic_write import replace_file, temporary_name
 from chapters.ch02.file_content import MAX_BYTES, decode, encode, replace_first
@@ -48,12 +47,7 @@ class ResolvingFiles:
     def __enter__(self) -> ResolvingFiles:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     async def read_text(self, path: str) -> str:

@@ -16,7 +16,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 
 _HERE = -100  # AT_FDCWD: names are relative to the current directory
 _EXCHANGE = 2  # RENAME_EXCHANGE
@@ -41,12 +40,7 @@ class SwapAttack:
         self._process.stdout.readline()  # it has begun
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_about: object) -> None:
         try:
             # This closes its standard input, which tells it to stop.
             answer, _ = self._process.communicate(timeout=5)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from types import TracebackType
 
 from chapters.ch02.file_errors import os_error
 
@@ -64,12 +63,7 @@ class Walk:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._close()
 
     # region: walk

@@ -91,14 +91,13 @@ def _key(prompt: str) -> bool:
 def _prove(questions: Sequence[Question]) -> bool:
     from labs.desk.book import this_book
     from labs.desk.quiz import prove
-    from labs.desk.report import mark
     from shared.screen import Screen, Style
 
     screen = Screen(sys.stdout)
     results = prove(this_book(), questions)
     for question, proved in results:
         style = Style.GOOD if proved else Style.BAD
-        label = f"{mark(good=proved)} {question.number}"
+        label = f"{screen.mark(good=proved)} {question.number}"
         screen.labelled(label, question.text, gutter=6, style=style)
         for proof in question.proofs if not proved else ():
             screen.labelled("", f"pytest {proof}", gutter=6)

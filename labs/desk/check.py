@@ -7,7 +7,7 @@ from labs.desk.exercises import Exercise, all_exercises, find_exercise
 from labs.desk.grading import SECONDS, Grade, grade, spelled_out
 from labs.desk.progress import current_exercise, hash_of, next_step, record_check
 from labs.desk.progress_file import load, set_broken_aside
-from labs.desk.report import mark, show_failure, show_next, show_pass
+from labs.desk.report import show_failure, show_next, show_pass
 from shared.screen import Screen, Style
 from shared.text import visible
 
@@ -62,10 +62,10 @@ def check_all(screen: Screen, book: Book, *, seconds: float = SECONDS) -> bool:
     for exercise in started:
         checked, result = _grade(book, exercise, seconds)
         if result.good:
-            screen.line(f"{mark(good=True)} {exercise.id}", Style.GOOD)
+            screen.line(f"{screen.mark(good=True)} {exercise.id}", Style.GOOD)
         else:
             good = False
-            screen.line(f"{mark(good=False)} {exercise.id}", Style.BAD)
+            screen.line(f"{screen.mark(good=False)} {exercise.id}", Style.BAD)
             why = result.failed[0].sentence if result.failed else "its tests could not be run"
             screen.labelled("", why, gutter=4)
         if recorded:  # what cannot be written is said once

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shared.screen import Screen
+
 if TYPE_CHECKING:
     from rich.text import Text
 
@@ -42,8 +44,4 @@ def _break(text: str, first: int, width: int) -> int:
 
 def fold_mark() -> str:
     """What a continued line begins with."""
-    try:
-        "↪".encode(sys.stdout.encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return "->"
-    return "↪"
+    return "↪" if Screen(sys.stdout).can_show("↪") else "->"

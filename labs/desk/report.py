@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from contextlib import suppress
 
 from labs.desk.book import Book, DeskError
@@ -23,7 +22,7 @@ def show_pass(screen: Screen, book: Book, exercise: Exercise, grade: Grade) -> N
     """Say that it passed, and where the reference solution is."""
     count = len(grade.promises)
     checks = f"all {count} checks" if count > 1 else "its check"
-    screen.line(f"{mark(good=True)} {exercise.id} passed {checks}.", Style.GOOD)
+    screen.line(f"{screen.mark(good=True)} {exercise.id} passed {checks}.", Style.GOOD)
     screen.line()
     screen.line(f"Compare   {book.show(exercise.solution)}")
     screen.line(f"          workbook solution {exercise.id}")
@@ -60,7 +59,7 @@ def show_failure(
         how = "stopped"
     if trouble.kind is Kind.LOAD:
         how = "your file cannot be loaded"
-    screen.line(f"{mark(good=False)} {exercise.id}: {how}.", Style.BAD)
+    screen.line(f"{screen.mark(good=False)} {exercise.id}: {how}.", Style.BAD)
     screen.line()
     if trouble.kind is not Kind.LOAD:
         screen.labelled("Broken", first.sentence, gutter=10, style=Style.STRONG)
@@ -118,12 +117,3 @@ def _indented(screen: Screen, lines: tuple[str, ...]) -> None:
         screen.labelled("", visible(line), gutter=4)
     if lines:
         screen.line()
-
-
-def mark(*, good: bool) -> str:
-    """A tick or a cross, or a word where the terminal has neither."""
-    try:
-        "✓✗".encode(sys.stdout.encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return "ok" if good else "NO"
-    return "✓" if good else "✗"

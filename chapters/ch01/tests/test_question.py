@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from chapters import ch01
@@ -12,9 +14,7 @@ from shared.testing import FakeApprover, FakeCommands, Recording, run_script
 pytestmark = pytest.mark.anyio
 
 
-async def ask(
-    approver: Approver | None, command: str = "rm -r build"
-) -> tuple[Recording, FakeCommands]:
+async def ask(approver: Approver, command: str = "rm -r build") -> tuple[Recording, FakeCommands]:
     commands = FakeCommands()
     recording = await run_script(
         ch01.plan,
@@ -51,7 +51,12 @@ async def test_end_of_input_no_terminal_and_any_exception_are_a_no(failure: Exce
 
 
 async def test_nobody_to_ask_is_a_no() -> None:
-    recording, commands = await ask(None)
+    commands = FakeCommands()
+    recording = await run_script(
+        lambda kit: ch01.plan(dataclasses.replace(kit, approver=None)),
+        [says(call("shell", command="rm -r build")), says("done")],
+        commands=commands,
+    )
     assert commands.commands == []
     assert recording.results[0].code == "permission_denied"
 
