@@ -19,7 +19,7 @@ from chapters.ch01.openai_chat import OpenAIChat
 from chapters.ch01.shell import SPEC, validate
 from chapters.ch02 import file_errors
 from chapters.ch02.file_content import MAX_BYTES
-from chapters.ch02.file_tools import MAX_CHARACTERS, read_file
+from chapters.ch02.file_tools import MAX_CHARACTERS, MAX_MATCHES, read_file
 from chapters.ch02.local_files import LocalFiles
 from chapters.ch02.memory_files import MemoryFiles
 from chapters.ch02.naive_path import read_joined
@@ -332,6 +332,7 @@ def test_the_limits_on_the_page_are_those_of_the_code() -> None:
         f"more than {MAX_LINKS} links",
         f"more than {MAX_BYTES:,} bytes, or {MAX_CHARACTERS:,} characters",
         f"{ch02_file_tools.READS:,} reads in a run",
+        f"After {MAX_MATCHES:,} paths",
     ):
         assert limit in PAGE.text
 
