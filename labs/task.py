@@ -67,11 +67,7 @@ class Tally:
             case TurnStarted():
                 self.turns += 1
             case MessageAdded(message=AssistantMessage(usage=Usage() as usage)):
-                so_far = self.usage or Usage(0, 0)
-                self.usage = Usage(
-                    so_far.input_tokens + usage.input_tokens,
-                    so_far.output_tokens + usage.output_tokens,
-                )
+                self.usage = self.usage + usage if self.usage else usage
 
 
 def perform(task: Task) -> Outcome:

@@ -75,16 +75,28 @@ class ProviderError(RunError):
     """A provider could not be reached, refused the request, or answered with something else.
 
     `kind` is one of connection, timeout, provider, bad_response; `status` is the HTTP status if
-    there was one; `retryable` says whether the same request may succeed later.
+    there was one; `retryable` says whether the same request may succeed later, and `retry_after`
+    after how many seconds, if the provider said so. `code` and `type` are the provider's own words.
     """
 
     def __init__(
-        self, message: str, *, kind: str, status: int | None = None, retryable: bool = False
+        self,
+        message: str,
+        *,
+        kind: str,
+        status: int | None = None,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        code: str | None = None,
+        type: str | None = None,  # noqa: A002 (the field's own name)
     ) -> None:
         super().__init__(message)
         self.kind = kind
         self.status = status
         self.retryable = retryable
+        self.retry_after = retry_after
+        self.code = code
+        self.type = type
 
 
 class ToolError(Exception):

@@ -14,9 +14,26 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A piece of what the model says to a person."""
+    """A piece of what the model says to a person.
+
+    A `signature`, here and below, is what the provider that wrote the piece wants to see again
+    with it. It goes back to that provider as it came, and means nothing to anybody else.
+    """
 
     text: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """What the model thought on the way: for its own provider, and not part of what it said.
+
+    `redacted` thinking has no readable text; all of it is in the signature.
+    """
+
+    text: str
+    signature: str = ""
+    redacted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +47,15 @@ class ToolCall:
     id: str
     name: str
     arguments: str
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture: its media type, such as `image/png`, and its bytes in base64."""
+
+    media_type: str
+    data: str
 
 
 class StopReason(StrEnum):
@@ -50,27 +76,71 @@ FINISHED = frozenset({StopReason.END_TURN, StopReason.TOOL_USE})
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a reply cost, in tokens as the provider counted them."""
+    """What a reply cost, in tokens as the provider counted them.
+
+    `input_tokens` is everything that was read, `output_tokens` everything that was written. The
+    others are parts of these two, so they are never added to them: `cached_tokens` were read from a
+    cache, `cache_write_tokens` were put into one, `reasoning_tokens` were spent on thinking.
+    """
 
     input_tokens: int
     output_tokens: int
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who wrote a reply: through which API, at which provider, which model."""
+
+    api: str
+    provider: str
+    model: str
 
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """What a person, or the program on a person's behalf, says."""
+    """What a person, or the program on a person's behalf, says: text, or text and pictures."""
 
-    text: str
+    content: str | tuple[Text | Image, ...]
+
+    @property
+    def text(self) -> str:
+        """All the text of the message, joined; the pictures are left out."""
+        if isinstance(self.content, str):
+            return self.content
+        return "".join([part.text for part in self.content if isinstance(part, Text)])
+
+    @property
+    def images(self) -> tuple[Image, ...]:
+        """The pictures of the message, in order."""
+        if isinstance(self.content, str):
+            return ()
+        return tuple([part for part in self.content if isinstance(part, Image)])
 
 
 @dataclass(frozen=True, slots=True)
 class AssistantMessage:
-    """One reply of the model: text and tool calls, in the order in which they came."""
+    """One reply of the model: text, thinking and tool calls, in the order in which they came.
 
-    content: tuple[Text | ToolCall, ...]
+    `origin` is None for a reply that no provider wrote.
+    """
+
+    content: tuple[Text | Thinking | ToolCall, ...]
     stop: StopReason = StopReason.END_TURN
     finish: str = ""
     usage: Usage | None = None
+    origin: Origin | None = None
 
     @property
     def text(self) -> str:
@@ -91,6 +161,7 @@ class ToolResult:
     name: str
     text: str
     code: str | None = None
+    images: tuple[Image, ...] = ()
 
     @classmethod
     def failure(cls, call: ToolCall, code: str, message: str) -> ToolResult:

@@ -23,6 +23,7 @@ from shared.messages import (
     Request,
     StopReason,
     Text,
+    Thinking,
     ToolCall,
     ToolResult,
     UserMessage,
@@ -79,7 +80,7 @@ class ScriptedModel:
             self.check_done()
 
     def _with_ids(self, reply: AssistantMessage) -> AssistantMessage:
-        content: list[Text | ToolCall] = []
+        content: list[Text | Thinking | ToolCall] = []
         for part in reply.content:
             if isinstance(part, ToolCall):
                 self._calls += 1

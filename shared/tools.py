@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from shared.messages import ToolCall, ToolSpec
+from shared.messages import Image, ToolCall, ToolSpec
 
 
 class Effect(StrEnum):
@@ -20,19 +20,31 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """What a tool returns that has more to show than text."""
+
+    text: str
+    images: tuple[Image, ...] = ()
+
+
+Returned = str | Output
+"""What a handler gives back: the text for the model, or text and pictures."""
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """One capability: what the model sees, how its arguments are checked, what runs.
 
     `validate` turns the parsed JSON object into the handler's arguments, or raises
     ToolError("invalid_arguments") without having done anything. `handler` receives exactly what
-    `validate` returned, gives back the text for the model, and raises ToolError for a failure the
+    `validate` returned, gives back what the model shall see, and raises ToolError for a failure the
     model can react to.
     """
 
     spec: ToolSpec
     effect: Effect
     validate: Callable[[Mapping[str, Any]], Any]
-    handler: Callable[[Any], Awaitable[str]]
+    handler: Callable[[Any], Awaitable[Returned]]
 
     @property
     def name(self) -> str:
@@ -49,8 +61,8 @@ class PreparedCall:
     arguments: Any
 
 
-Invoke = Callable[[PreparedCall], Awaitable[str]]
-"""Runs one validated call and returns the text for the model, or raises ToolError."""
+Invoke = Callable[[PreparedCall], Awaitable[Returned]]
+"""Runs one validated call and returns what the model shall see, or raises ToolError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +77,7 @@ class ToolLayer:
     wrap: Callable[[Invoke], Invoke]
 
 
-async def call_handler(prepared: PreparedCall) -> str:
+async def call_handler(prepared: PreparedCall) -> Returned:
     """The innermost `Invoke`: the tool's own handler and nothing else."""
     return await prepared.tool.handler(prepared.arguments)
 

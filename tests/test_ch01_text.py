@@ -17,8 +17,8 @@ from chapters import ch01
 from chapters.ch01.chat_wire import STOP_REASONS
 from chapters.ch01.openai_chat import OpenAIChat
 from shared.ports import CommandOutcome
+from shared.provider_server import Answer, ProviderServer
 from shared.testing import FakeApprover, FakeCommands, fake_kit
-from tests.provider_server import Answer, ProviderServer
 from tests.text_checks import ROOT, dead_links, missing_tests, page_of
 
 PAGE = page_of(1)

@@ -32,9 +32,9 @@ from shared.errors import ToolError
 from shared.facts import Facts
 from shared.messages import ToolCall
 from shared.ports import WorkspaceFiles
+from shared.provider_server import Answer, ProviderServer
 from shared.scripted import call, says
 from shared.testing import fake_kit, run_script
-from tests.provider_server import Answer, ProviderServer
 from tests.text_checks import ROOT, dead_links, missing_tests, page_of
 from tests.vectors.safe_path import Runner, load
 from tests.vectors.worker import Files

@@ -12,8 +12,8 @@ import pytest
 
 from labs.audit_place import default_place
 from shared.errors import ConfigError
+from shared.provider_server import Answer, ProviderServer, completion, wire_call
 from tests.command_line import Ended, Workbook
-from tests.provider_server import Answer, ProviderServer, completion, wire_call
 from tests.test_cli_streams import in_shell
 
 RUN = ("run", "--chapter", "3", "--prompt", "go", "--model", "human")

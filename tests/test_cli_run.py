@@ -17,8 +17,8 @@ from labs.catalog import chapter_numbers, plan_of
 from labs.commands.run import _standard_input
 from shared.conversation import DEFAULT_MAX_TURNS
 from shared.plan import Kit, Plan
+from shared.provider_server import Answer, Ending, ProviderServer, completion, wire_call
 from tests.command_line import KEY, Workbook, settings, start
-from tests.provider_server import Answer, Ending, ProviderServer, completion, wire_call
 
 RUN = ("run", "--chapter", "2", "--prompt")
 POSIX = pytest.mark.skipif(os.name == "nt", reason="sends signals")

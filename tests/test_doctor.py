@@ -7,8 +7,8 @@ import json
 import pytest
 
 from labs.doctor import Finding, Status
+from shared.provider_server import Answer, Ending, ProviderServer, completion
 from tests.command_line import KEY, Workbook
-from tests.provider_server import Answer, Ending, ProviderServer, completion
 
 
 def findings(workbook: Workbook, *words: str) -> dict[str, Finding]:

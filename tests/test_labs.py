@@ -22,7 +22,7 @@ from shared.decision import Behaviour, Decision
 from shared.errors import ToolError
 from shared.plan import Kit, Plan
 from shared.ports import WorkspaceFiles
-from shared.tools import Invoke, PreparedCall, ToolLayer
+from shared.tools import Invoke, PreparedCall, Returned, ToolLayer
 
 pytestmark = pytest.mark.anyio
 
@@ -70,19 +70,21 @@ def without_question(kit: Kit) -> Plan:
     return dataclasses.replace(ch01.plan(kit), tool_layers=())
 
 
-def with_layer(base: Planner, act: Callable[[Invoke, PreparedCall], Awaitable[str]]) -> Planner:
+def with_layer(
+    base: Planner, act: Callable[[Invoke, PreparedCall], Awaitable[Returned]]
+) -> Planner:
     def wrap(invoke: Invoke) -> Invoke:
         return lambda prepared: act(invoke, prepared)
 
     return lambda kit: base(kit).with_tool_layer(ToolLayer("broken", wrap))
 
 
-async def canned(invoke: Invoke, prepared: PreparedCall) -> str:
+async def canned(invoke: Invoke, prepared: PreparedCall) -> Returned:
     await invoke(prepared)
     return "amber-0000"
 
 
-async def hide_failures(invoke: Invoke, prepared: PreparedCall) -> str:
+async def hide_failures(invoke: Invoke, prepared: PreparedCall) -> Returned:
     try:
         return await invoke(prepared)
     except ToolError:
@@ -229,7 +231,7 @@ def with_naive_prefix(kit: Kit) -> Plan:
     return ch03.plan(dataclasses.replace(kit, participants=(*kit.participants, NaivePrefix())))
 
 
-async def no_reason(invoke: Invoke, prepared: PreparedCall) -> str:
+async def no_reason(invoke: Invoke, prepared: PreparedCall) -> Returned:
     try:
         return await invoke(prepared)
     except ToolError as error:

@@ -30,8 +30,8 @@ from shared.errors import ConfigError, ProviderError
 from shared.events import Event, RunEnded
 from shared.messages import AssistantMessage, Request, StopReason, Text, ToolResult, UserMessage
 from shared.plan import Kit
+from shared.provider_server import Answer, Ending, ProviderServer, Received, completion, wire_call
 from shared.testing import FakeApprover, FakeCommands
-from tests.provider_server import Answer, Ending, ProviderServer, Received, completion, wire_call
 
 ROOT = Path(__file__).resolve().parent.parent
 VECTORS = ROOT / "tests" / "vectors"
@@ -251,6 +251,8 @@ REFUSED = [
     (Answer(said("Oops"), 500), "Try again", True),
     (page("<html>Bad Gateway\x1b[2J</html>", 502), "proxy", True),
     (Answer("", 302), "WORKBOOK_BASE_URL", False),
+    (Answer(said("Busy")), "Busy", True),
+    (Answer(said(f"Bad {KEY}", code=400)), "WORKBOOK_MODEL", False),
 ]
 NO_REPLY = [
     (page("<!doctype html><title>Sign in</title>"), "WORKBOOK_BASE_URL", True),
@@ -263,8 +265,6 @@ NO_REPLY = [
     (Answer("7"), "`choices`", True),
     (Answer({"choices": None}), "`choices`", True),
     (Answer({"choices": []}), "`choices` is empty", True),
-    (Answer(said("Busy")), "Busy", True),
-    (Answer(said(f"Bad {KEY}", code=400)), "WORKBOOK_MODEL", False),
 ]
 NO_ANSWER = [
     (Answer('{"id":', ending=Ending.DROPPED), "Try again", True),

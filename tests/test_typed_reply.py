@@ -16,7 +16,7 @@ from labs.typed_reply import (
     forgotten_braces,
     parse_reply,
 )
-from shared.messages import StopReason, Text, ToolCall, ToolSpec
+from shared.messages import StopReason, ToolCall, ToolSpec
 
 
 def parts(typed: str) -> list[str | tuple[str, str]]:
@@ -24,7 +24,7 @@ def parts(typed: str) -> list[str | tuple[str, str]]:
     numbers = count(1)
     reply = parse_reply(typed.split("\n"), lambda: f"id{next(numbers)}")
     return [
-        part.text if isinstance(part, Text) else (part.name, part.arguments)
+        (part.name, part.arguments) if isinstance(part, ToolCall) else part.text
         for part in reply.content
     ]
 

@@ -29,8 +29,10 @@ class BoundedClient(httpx2.AsyncClient):
     stands here because the SDK reads the body of an error whole, whichever way it is called.
     """
 
-    def __init__(self, *, max_bytes: int) -> None:
-        super().__init__(follow_redirects=False)
+    def __init__(
+        self, *, max_bytes: int, transport: httpx2.AsyncBaseTransport | None = None
+    ) -> None:
+        super().__init__(follow_redirects=False, transport=transport)
         self._max_bytes = max_bytes
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:

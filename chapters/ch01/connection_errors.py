@@ -18,7 +18,7 @@ def unreachable(endpoint: Endpoint, error: BaseException) -> ProviderError:
     retryable = True
     if any(isinstance(cause, socket.gaierror) for cause in found):
         advice = (
-            f"The host of {address} was not found. Check WORKBOOK_BASE_URL and your network "
+            f"The host of {address} was not found. Check {endpoint.url_variable} and your network "
             "connection."
         )
     elif any(isinstance(cause, ssl.SSLCertVerificationError) for cause in found):
@@ -29,15 +29,17 @@ def unreachable(endpoint: Endpoint, error: BaseException) -> ProviderError:
         )
     elif any(isinstance(cause, ssl.SSLError) for cause in found):
         advice = (
-            f"There is no secure connection to {address}. Check WORKBOOK_BASE_URL: a server on "
-            "your own machine usually has http:// and not https://."
+            f"There is no secure connection to {address}. Check {endpoint.url_variable}: a server "
+            "on your own machine usually has http:// and not https://."
         )
     elif any(isinstance(cause, ConnectionRefusedError) for cause in found):
-        advice = f"Nothing answers at {address}. Is the server running? Check WORKBOOK_BASE_URL."
+        advice = (
+            f"Nothing answers at {address}. Is the server running? Check {endpoint.url_variable}."
+        )
     else:
         advice = (
             f"The connection to {address} failed before there was a whole answer. Try again. If it "
-            "stays, check your network, your proxy and WORKBOOK_BASE_URL."
+            f"stays, check your network, your proxy and {endpoint.url_variable}."
         )
     detail = endpoint.quote(str(error.__cause__ or ""))
     return ProviderError(
@@ -64,7 +66,7 @@ def too_far(endpoint: Endpoint, seconds: float) -> ProviderError:
     """No connection within `seconds`."""
     return ProviderError(
         f"{endpoint.address} could not be reached within {seconds:g} seconds. Check "
-        "WORKBOOK_BASE_URL and your network connection.",
+        f"{endpoint.url_variable} and your network connection.",
         kind="timeout",
         retryable=True,
     )
@@ -74,7 +76,7 @@ def too_slow(endpoint: Endpoint, seconds: float) -> ProviderError:
     """No whole answer within `seconds`."""
     return ProviderError(
         f"{endpoint.address} did not answer within {seconds:g} seconds. Try again, or choose a "
-        "faster model (WORKBOOK_MODEL).",
+        f"faster model ({endpoint.model_variable}).",
         kind="timeout",
         retryable=True,
     )

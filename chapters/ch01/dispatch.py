@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from shared.errors import ToolError
 from shared.events import Emit, ToolFinished, ToolStarted
 from shared.messages import ToolCall, ToolResult, ToolSpec
-from shared.tools import Invoke, PreparedCall, Tool
+from shared.tools import Invoke, Output, PreparedCall, Returned, Tool
 
 logger = logging.getLogger("workbook")
 
@@ -67,14 +67,14 @@ def prepare(tool: Tool, call: ToolCall) -> PreparedCall:
     return PreparedCall(tool, call, tool.validate(parse_arguments(call.arguments)))
 
 
-async def settle(call: ToolCall, attempt: Awaitable[str]) -> ToolResult:
+async def settle(call: ToolCall, attempt: Awaitable[Returned]) -> ToolResult:
     """Await `attempt` and make whatever happens the result of `call`: failure is data.
 
     An exception nobody expected becomes `tool_execution_error` without its text, which may hold
     secrets or paths; the text goes to the log.
     """
     try:
-        text = await attempt
+        returned = await attempt
     except ToolError as error:
         return ToolResult.failure(call, error.code, error.message)
     except Exception:
@@ -82,12 +82,13 @@ async def settle(call: ToolCall, attempt: Awaitable[str]) -> ToolResult:
         return ToolResult.failure(
             call, "tool_execution_error", "The tool crashed. Try another way, or tell the user."
         )
-    if not isinstance(text, str):
-        logger.error("tool %r returned %s, not text", call.name, type(text).__name__)
+    output = Output(returned) if isinstance(returned, str) else returned
+    if not isinstance(output, Output) or not isinstance(output.text, str):
+        logger.error("tool %r returned %s, not text", call.name, type(returned).__name__)
         return ToolResult.failure(
             call, "invalid_tool_result", "The tool ran but returned something unreadable."
         )
-    return ToolResult(call.id, call.name, text)
+    return ToolResult(call.id, call.name, output.text, images=output.images)
 
 
 # endregion: prepare
@@ -96,7 +97,7 @@ async def settle(call: ToolCall, attempt: Awaitable[str]) -> ToolResult:
 # region: in_order
 async def run_in_order(
     calls: Sequence[ToolCall],
-    attempt: Callable[[ToolCall], Awaitable[str]],
+    attempt: Callable[[ToolCall], Awaitable[Returned]],
     answer: Callable[[ToolResult], None],
     emit: Emit,
 ) -> None:
@@ -126,7 +127,7 @@ class OneTool:
         """Answer every call, in order."""
         await run_in_order(calls, self._attempt, answer, emit)
 
-    async def _attempt(self, call: ToolCall) -> str:
+    async def _attempt(self, call: ToolCall) -> Returned:
         if call.name != self._tool.name:
             raise unknown_tool(call, [self._tool.name])
         return await self._invoke(prepare(self._tool, call))

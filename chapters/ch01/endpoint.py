@@ -25,19 +25,42 @@ LIKE_A_KEY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An address, a key and a model. The key is in no `repr` and in no quotation."""
+    """An address, a key and a model. The key is in no `repr` and in no quotation.
+
+    `path` is what the client adds to the address. The rest is for messages to a person: how the
+    names of the settings begin, what the address usually looks like, what its answers are called.
+    """
 
     base_url: str
     api_key: str = field(repr=False)
     model: str
+    path: str = "/chat/completions"
+    prefix: str = "WORKBOOK_"
+    usually: str = "ends in /v1"
+    answer: str = "a chat completion"
+
+    @property
+    def url_variable(self) -> str:
+        """The setting that holds the address."""
+        return f"{self.prefix}BASE_URL"
+
+    @property
+    def key_variable(self) -> str:
+        """The setting that holds the key."""
+        return f"{self.prefix}API_KEY"
+
+    @property
+    def model_variable(self) -> str:
+        """The setting that holds the name of the model."""
+        return f"{self.prefix}MODEL"
 
     def check(self) -> None:
         """Raise ConfigError for a key or an address that no request can be sent with."""
         if not re.fullmatch(r"[!-~]+", self.api_key):
             raise ConfigError(
-                "WORKBOOK_API_KEY is empty, or holds a character that no key has: a space, a line "
-                "break, a letter that is not ASCII. Copy the key again. For a server that wants no "
-                "key, put any word there."
+                f"{self.key_variable} is empty, or holds a character that no key has: a space, a "
+                "line break, a letter that is not ASCII. Copy the key again. For a server that "
+                "wants no key, put any word there."
             )
         try:
             url = urlsplit(self.base_url)
@@ -45,7 +68,7 @@ class Endpoint:
         except ValueError:
             usable = False
         if not usable:
-            raise not_an_address()
+            raise not_an_address(self.url_variable)
 
     @property
     def address(self) -> str:
@@ -63,9 +86,9 @@ class Endpoint:
         return said if len(said) <= QUOTED_CHARACTERS else f"{said[: QUOTED_CHARACTERS - 1]}…"
 
 
-def not_an_address() -> ConfigError:
+def not_an_address(variable: str) -> ConfigError:
     """The error for a base URL that is none."""
     return ConfigError(
-        "WORKBOOK_BASE_URL is not a web address. It starts with http:// or https:// and usually "
-        "ends in /v1, for example http://127.0.0.1:11434/v1."
+        f"{variable} is not a web address. It starts with http:// or https:// and usually ends in "
+        "/v1, for example http://127.0.0.1:11434/v1."
     )

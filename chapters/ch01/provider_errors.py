@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 
 from chapters.ch01.endpoint import Endpoint
@@ -32,27 +35,49 @@ MEANT = (
 
 
 # region: refused
-def refused(endpoint: Endpoint, status: int, body: object, wait: str = "") -> ProviderError:
-    """The provider answered with an error status; `wait` is its Retry-After header."""
-    return _from_provider(endpoint, "provider", status, status, body, wait)
+def refused(
+    endpoint: Endpoint, status: int, body: object, wait: float | None = None
+) -> ProviderError:
+    """The provider answered with an error status, and perhaps with the seconds to `wait`."""
+    return _from_provider(endpoint, status, status, body, wait)
+
+
+def wait_of(headers: Mapping[str, str]) -> float | None:
+    """How many seconds the provider wants to be left alone, if its headers say so."""
+    milliseconds = _seconds(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    wait = headers.get("retry-after", "")
+    seconds = _seconds(wait)
+    if seconds is not None:
+        return seconds
+    try:
+        until = parsedate_to_datetime(wait)
+        return max(0.0, (until - datetime.now(until.tzinfo)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _seconds(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) else None
 
 
 def redirected(endpoint: Endpoint, status: int, target: str) -> ProviderError:
     """The provider sends the client on to `target`, its Location header, and nobody went there."""
-    asked = f"{endpoint.base_url.rstrip('/')}/chat/completions"
+    asked = endpoint.base_url.rstrip("/") + endpoint.path
     try:
-        there = Endpoint(urljoin(asked, target), endpoint.api_key, endpoint.model)
+        there = replace(endpoint, base_url=urljoin(asked, target))
         there.check()
     except (ValueError, ConfigError):  # it leads nowhere
         return refused(endpoint, status, None)
-    address = there.address.removesuffix("/").removesuffix("/chat/completions")
+    address = there.address.removesuffix("/").removesuffix(endpoint.path)
     if address == endpoint.address.removesuffix("/"):  # it leads to where we are
         return refused(endpoint, status, None)
     host = endpoint.quote(urlsplit(there.base_url).hostname or "")
     return ProviderError(
         f"{endpoint.address} sends you on to the host {host}. Nothing was sent there: it would "
         f"have got the whole conversation. If you trust {address}, put that address into "
-        "WORKBOOK_BASE_URL; if it is a page to sign in, do that first, or check your proxy. "
+        f"{endpoint.url_variable}; if it is a page to sign in, do that first, or check your proxy. "
         f"(HTTP {status})",
         kind="provider",
         status=status,
@@ -61,7 +86,7 @@ def redirected(endpoint: Endpoint, status: int, target: str) -> ProviderError:
 
 def error_inside(endpoint: Endpoint, status: int, body: object) -> ProviderError:
     """The provider answered that all is well, and what it sent is an error."""
-    return _from_provider(endpoint, "bad_response", status, status_meant_by(body), body, "")
+    return _from_provider(endpoint, status, status_meant_by(body), body, None)
 
 
 def status_meant_by(body: object) -> int:
@@ -74,66 +99,73 @@ def status_meant_by(body: object) -> int:
 
 
 def _from_provider(
-    endpoint: Endpoint, kind: str, status: int, meant: int, body: object, wait: str
+    endpoint: Endpoint, status: int, meant: int, body: object, wait: float | None
 ) -> ProviderError:
+    body = error_object(body)
     said, code = said_by(body), code_of(body)
     out_of_credit = meant == 402 or NO_CREDIT.search(code) is not None
     too_long = meant in (400, 413, 422) and TOO_LONG.search(f"{code} {said}") is not None
     if out_of_credit:
         advice = (
             "The account has no credit or quota left. Waiting does not help: check the plan and "
-            "billing of the account that WORKBOOK_API_KEY belongs to."
+            f"billing of the account that {endpoint.key_variable} belongs to."
         )
     elif too_long:
         advice = (
             "The conversation is longer than the model can read. Start again with a smaller task, "
-            "or choose a model that reads more (WORKBOOK_MODEL)."
+            f"or choose a model that reads more ({endpoint.model_variable})."
         )
     else:
         advice = advice_for(endpoint, meant, wait)
     quoted = f" The provider says: {endpoint.quote(said)}" if said.strip() else ""
     return ProviderError(
         f"{advice} (HTTP {status}){quoted}",
-        kind=kind,
+        kind="provider",
         status=status,
+        retry_after=wait,
+        code=_word(body, "code"),
+        type=_word(body, "type") or _word(body, "status"),
         retryable=not (out_of_credit or too_long) and (meant in TEMPORARY or meant >= 500),
     )
 
 
-def advice_for(endpoint: Endpoint, status: int, wait: str) -> str:
+def advice_for(endpoint: Endpoint, status: int, wait: float | None) -> str:
     """What an HTTP status means here, and what to do."""
     model = endpoint.quote(endpoint.model)  # a key in the wrong variable is a key all the same
     if status == 401:
-        return f"The key was not accepted. Check WORKBOOK_API_KEY: is it for {endpoint.address}?"
+        return (
+            f"The key was not accepted. Check {endpoint.key_variable}: is it for "
+            f"{endpoint.address}?"
+        )
     if status == 403:
         return (
-            "The provider does not allow this. Check WORKBOOK_API_KEY, and that its account may "
-            f"use the model '{model}' (WORKBOOK_MODEL)."
+            f"The provider does not allow this. Check {endpoint.key_variable}, and that its "
+            f"account may use the model '{model}' ({endpoint.model_variable})."
         )
     if status == 404:
         return (
-            f"There is no such model or address. Check WORKBOOK_MODEL, now '{model}', and "
-            f"WORKBOOK_BASE_URL, now {endpoint.address}: it usually ends in /v1, without "
-            "/chat/completions."
+            f"There is no such model or address. Check {endpoint.model_variable}, now '{model}', "
+            f"and {endpoint.url_variable}, now {endpoint.address}: it usually {endpoint.usually}, "
+            f"without {endpoint.path}."
         )
     if status in (400, 422):
         return (
-            f"The provider did not understand the request. Check that '{model}' (WORKBOOK_MODEL) "
-            "is one of its models, and one that can call tools."
+            f"The provider did not understand the request. Check that '{model}' "
+            f"({endpoint.model_variable}) is one of its models, and one that can call tools."
         )
     if status == 413:
         return "The request is too large. Start again with a smaller task."
     if status == 429:
-        after = f"{wait} seconds" if wait.isascii() and wait.isdecimal() else "a little"
+        after = "a little" if wait is None else f"{wait:g} seconds"
         return f"Too many requests. Wait {after}, then try again."
     if status in TEMPORARY or status >= 500:
         return (
             "The provider, or a proxy on the way to it, has a problem. Try again in a moment. If "
-            f"it stays, check WORKBOOK_BASE_URL, now {endpoint.address}."
+            f"it stays, check {endpoint.url_variable}, now {endpoint.address}."
         )
     return (
-        f"No chat provider answers like this. Check WORKBOOK_BASE_URL, now {endpoint.address}: "
-        "it usually ends in /v1."
+        f"No chat provider answers like this. Check {endpoint.url_variable}, now "
+        f"{endpoint.address}: it usually {endpoint.usually}."
     )
 
 
@@ -154,9 +186,20 @@ def said_by(body: object) -> str:
         return ""
 
 
+def error_object(body: object) -> object:
+    """The error in an error body: most providers put it one level down."""
+    inner = body.get("error") if isinstance(body, Mapping) else None
+    return inner if isinstance(inner, Mapping) else body
+
+
 def code_of(body: object) -> str:
-    """Code and type of an error body, as one text to search in."""
-    return f"{body.get('code')} {body.get('type')}" if isinstance(body, Mapping) else ""
+    """Code, type and status of an error object, as one text to search in."""
+    return " ".join(filter(None, [_word(body, name) for name in ("code", "type", "status")]))
+
+
+def _word(body: object, name: str) -> str | None:
+    value = body.get(name) if isinstance(body, Mapping) else None
+    return str(value) if isinstance(value, (str, int)) else None
 
 
 # endregion: refused
@@ -173,9 +216,9 @@ def unreadable(endpoint: Endpoint, status: int, content: bytes, reason: str) -> 
     else:
         begins = "It is empty."
     return ProviderError(
-        f"The answer from {endpoint.address} is not a chat completion: {reason}. Perhaps a proxy "
-        "answered, or the address is that of a web page: check WORKBOOK_BASE_URL, it usually ends "
-        f"in /v1. (HTTP {status}) {begins}",
+        f"The answer from {endpoint.address} is not {endpoint.answer}: {reason}. Perhaps a proxy "
+        f"answered, or the address is that of a web page: check {endpoint.url_variable}, it "
+        f"usually {endpoint.usually}. (HTTP {status}) {begins}",
         kind="bad_response",
         status=status,
         retryable=True,
@@ -185,9 +228,10 @@ def unreadable(endpoint: Endpoint, status: int, content: bytes, reason: str) -> 
 def too_large(endpoint: Endpoint, status: int, limit: int) -> ProviderError:
     """The answer did not end within `limit` bytes, and was not read further."""
     return ProviderError(
-        f"The answer from {endpoint.address} is longer than {limit // 1_000_000} MB, so it is no "
-        "chat completion, and the rest of it was not read. Perhaps the address is that of a file "
-        f"or a web page: check WORKBOOK_BASE_URL, it usually ends in /v1. (HTTP {status})",
+        f"The answer from {endpoint.address} is longer than {limit // 1_000_000} MB, so it is not "
+        f"{endpoint.answer}, and the rest of it was not read. Perhaps the address is that of a "
+        f"file or a web page: check {endpoint.url_variable}, it usually {endpoint.usually}. "
+        f"(HTTP {status})",
         kind="bad_response",
         status=status,
     )

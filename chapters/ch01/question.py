@@ -8,7 +8,7 @@ import logging
 from shared.errors import ToolError
 from shared.ports import Approver
 from shared.text import visible
-from shared.tools import Invoke, PreparedCall, ToolLayer
+from shared.tools import Invoke, PreparedCall, Returned, ToolLayer
 
 logger = logging.getLogger("workbook")
 
@@ -19,7 +19,7 @@ def shell_question(approver: Approver | None) -> ToolLayer:
     """A layer that asks before every shell command. Only `y` or `yes` runs it."""
 
     def wrap(invoke: Invoke) -> Invoke:
-        async def ask_first(prepared: PreparedCall) -> str:
+        async def ask_first(prepared: PreparedCall) -> Returned:
             if prepared.tool.name == "shell" and not await agreed(approver, prepared):
                 raise ToolError(
                     "permission_denied",

@@ -12,7 +12,7 @@ from chapters.ch01.dispatch import prepare, run_in_order, unknown_tool
 from shared.errors import ToolError
 from shared.events import Emit
 from shared.messages import ToolCall, ToolResult, ToolSpec
-from shared.tools import Effect, Invoke, PreparedCall, Tool
+from shared.tools import Effect, Invoke, PreparedCall, Returned, Tool
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -32,7 +32,7 @@ def define_tool(
     description: str,
     effect: Effect,
     arguments: type[A],
-    handler: Callable[[A], Awaitable[str]],
+    handler: Callable[[A], Awaitable[Returned]],
 ) -> Tool:
     """A tool from one definition: `arguments` is the schema, the check and the handler's type."""
 
@@ -102,7 +102,7 @@ class Registry:
             raise unknown_tool(call, list(self._tools))
         return prepare(tool, call)
 
-    async def invoke(self, prepared: PreparedCall) -> str:
+    async def invoke(self, prepared: PreparedCall) -> Returned:
         """Run a prepared call through the layers to its handler."""
         return await self._invoke(prepared)
 
@@ -114,7 +114,7 @@ class Registry:
         """Answer every call, in order."""
         await run_in_order(calls, self._attempt, answer, emit)
 
-    async def _attempt(self, call: ToolCall) -> str:
+    async def _attempt(self, call: ToolCall) -> Returned:
         return await self.invoke(self.prepare(call))
 
     def _register(self, tool: Tool) -> None:

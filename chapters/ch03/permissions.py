@@ -12,7 +12,7 @@ from chapters.ch03.question import Questions
 from shared.decision import Behaviour, Decision
 from shared.errors import ToolError
 from shared.ports import Audit, Participant
-from shared.tools import Invoke, PreparedCall, ToolLayer
+from shared.tools import Invoke, PreparedCall, Returned, ToolLayer
 
 logger = logging.getLogger("workbook")
 
@@ -28,7 +28,7 @@ def permissions(
 
     def wrap(invoke: Invoke) -> Invoke:
         # region: call
-        async def decide_first(prepared: PreparedCall) -> str:
+        async def decide_first(prepared: PreparedCall) -> Returned:
             try:
                 decision, who = await decide(participants, questions, prepared)
             except BaseException:  # Ctrl-C, most of all: it goes on, but not without a trace

@@ -1,4 +1,7 @@
-"""Messages as plain data, and back: the format of a recording, given to `record_replay`."""
+"""Messages as plain data, and back: the format of a recording, given to `record_replay`.
+
+It holds what an agent of chapter 1 says and hears: text and tool calls.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,13 @@ from shared.messages import (
     UserMessage,
 )
 
-KINDS = {UserMessage: "user", AssistantMessage: "assistant", ToolResult: "result"}
+KINDS = {AssistantMessage: "assistant", ToolResult: "result"}
 
 
 def to_data(message: Message) -> dict[str, Any]:
     """The message as a dict of what JSON knows: its kind, then its fields by name."""
+    if isinstance(message, UserMessage):
+        return {"kind": "user", "text": message.text}
     return {"kind": KINDS[type(message)], **asdict(message)}
 
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import socket
 import ssl
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import pytest
 
 from chapters.ch01.connection_errors import too_far, too_slow, unreachable
 from chapters.ch01.endpoint import Endpoint
-from chapters.ch01.provider_errors import error_inside, redirected, refused, too_large, unreadable
+from chapters.ch01.provider_errors import (
+    error_inside,
+    redirected,
+    refused,
+    too_large,
+    unreadable,
+    wait_of,
+)
 from shared.errors import ConfigError
 
 KEY = "a-secret/of+mine=="
@@ -60,8 +69,42 @@ def test_a_status_becomes_advice(status: int, body: Any, names: str, retryable: 
 
 
 def test_the_wait_a_provider_asks_for_is_passed_on() -> None:
-    assert "Wait 3600 seconds" in str(refused(HERE, 429, None, "3600"))
-    assert "Wait a little" in str(refused(HERE, 429, None, "Wed, 21 Oct 2026 07:28:00 GMT"))
+    error = refused(HERE, 429, None, 3600.0)
+    assert "Wait 3600 seconds" in str(error)
+    assert error.retry_after == 3600.0
+    assert "Wait a little" in str(refused(HERE, 429, None))
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "3600"}, 3600.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "20", "retry-after": "1"}, 0.02),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "-1"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_is_read_in_each_form_it_comes_in(
+    headers: dict[str, str], seconds: float | None
+) -> None:
+    assert wait_of(headers) == seconds
+
+
+def test_a_wait_until_a_time_of_day_is_counted_from_now() -> None:
+    wait = wait_of({"retry-after": format_datetime(datetime.now(UTC) + timedelta(seconds=90))})
+    assert wait is not None
+    assert 60 < wait <= 90
+
+
+def test_the_words_of_the_provider_are_kept_for_a_program() -> None:
+    nested = {"type": "error", "error": {"type": "billing_error", "message": "No credit."}}
+    assert refused(HERE, 402, nested).type == "billing_error"
+    spent = refused(HERE, 429, {"code": 429, "status": "RESOURCE_EXHAUSTED"})
+    assert (spent.code, spent.type) == ("429", "RESOURCE_EXHAUSTED")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +126,7 @@ def test_an_error_inside_a_good_status_is_judged_by_what_it_says(
 ) -> None:
     error = error_inside(HERE, 200, body)
     assert names in str(error)
-    assert (error.kind, error.status, error.retryable) == ("bad_response", 200, retryable)
+    assert (error.kind, error.status, error.retryable) == ("provider", 200, retryable)
 
 
 def test_an_answer_that_is_no_reply_is_shown_short_and_harmless() -> None:

@@ -20,7 +20,7 @@ from shared.plan import Kit
 from shared.ports import CommandOutcome, Participant
 from shared.scripted import ScriptedModel, call, says
 from shared.testing import FakeApprover, FakeCommands, MemoryAudit, fake_kit, run_script
-from shared.tools import PreparedCall
+from shared.tools import PreparedCall, Returned
 
 pytestmark = pytest.mark.anyio
 
@@ -318,5 +318,5 @@ async def test_parallel_calls_ask_one_after_the_other_and_each_runs_on_its_own_a
     assert [line["decision"] for line in audit.entries] == ["allow", "deny", "allow"]
 
 
-async def run_handler(prepared: PreparedCall) -> str:
+async def run_handler(prepared: PreparedCall) -> Returned:
     return await prepared.tool.handler(prepared.arguments)

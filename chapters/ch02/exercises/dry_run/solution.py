@@ -9,7 +9,7 @@ from chapters.ch02.file_content import replace_first
 from chapters.ch02.file_tools import EditFile, WriteFile
 from shared.errors import ToolError
 from shared.ports import WorkspaceFiles
-from shared.tools import Effect, Invoke, PreparedCall, ToolLayer
+from shared.tools import Effect, Invoke, PreparedCall, Returned, ToolLayer
 
 NAME = "dry_run"
 
@@ -19,7 +19,7 @@ def dry_run(files: WorkspaceFiles) -> ToolLayer:
 
     def wrap(invoke: Invoke) -> Invoke:
         # solution: Write the `Invoke` that goes around `invoke`, and let the effect decide.
-        async def pretend(prepared: PreparedCall) -> str:
+        async def pretend(prepared: PreparedCall) -> Returned:
             if prepared.tool.effect is Effect.READ:
                 return await invoke(prepared)
             if prepared.tool.effect is Effect.WRITE:

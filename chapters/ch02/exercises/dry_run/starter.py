@@ -9,7 +9,7 @@ from chapters.ch02.file_content import replace_first
 from chapters.ch02.file_tools import EditFile, WriteFile
 from shared.errors import ToolError
 from shared.ports import WorkspaceFiles
-from shared.tools import Effect, Invoke, PreparedCall, ToolLayer
+from shared.tools import Effect, Invoke, PreparedCall, Returned, ToolLayer
 
 NAME = "dry_run"
 

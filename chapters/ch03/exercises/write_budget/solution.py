@@ -9,7 +9,7 @@ from shared.decision import Behaviour, Decision
 from shared.errors import ToolError
 from shared.events import Event, RunStarted
 from shared.plan import Kit, Plan
-from shared.tools import Effect, Invoke, PreparedCall, ToolLayer
+from shared.tools import Effect, Invoke, PreparedCall, Returned, ToolLayer
 
 NAME = "write_budget"
 
@@ -48,7 +48,7 @@ class WriteBudget:
         # solution: Take one for each write, then go on. Refuse if the last one has gone meanwhile.
 
         def wrap(invoke: Invoke) -> Invoke:
-            async def count(prepared: PreparedCall) -> str:
+            async def count(prepared: PreparedCall) -> Returned:
                 if prepared.tool.effect is Effect.WRITE:
                     if self._left == 0:
                         raise ToolError("permission_denied", self._spent())

@@ -9,7 +9,7 @@ from shared.decision import Behaviour, Decision
 from shared.errors import ToolError
 from shared.events import Event, RunStarted
 from shared.plan import Kit, Plan
-from shared.tools import Effect, Invoke, PreparedCall, ToolLayer
+from shared.tools import Effect, Invoke, PreparedCall, Returned, ToolLayer
 
 NAME = "write_budget"
 

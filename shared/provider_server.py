@@ -5,7 +5,7 @@
         ...
     server.requests[0].body  # what the client sent, parsed
 
-Only for tests: it speaks as much HTTP as they need.
+For tests, labs and benchmarks: it speaks as much HTTP as they need.
 """
 
 from __future__ import annotations
