@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 from chapters.ch02.file_content import MAX_BYTES, decode, encode, replace_first
-from chapters.ch02.file_errors import from_os_error
+from chapters.ch02.file_errors import from_os_error, os_error
 from chapters.ch02.glob_pattern import GlobPattern
 from chapters.ch02.glob_walk import find_files
 from chapters.ch02.local_write import write_file
@@ -87,7 +88,10 @@ class LocalFiles:
         """Files that match, sorted, relative, with `/`; links if they lead to a file inside."""
         names = parse_pattern(pattern)
         try:
-            return find_files(self._root, GlobPattern(names))
+            found = find_files(self._root, GlobPattern(names))
+            if not found and os.fstat(self._root).st_nlink == 0:
+                raise os_error(errno.ENOENT)  # a directory that was removed reads like an empty one
+            return found
         except OSError as error:
             raise from_os_error(error, pattern) from None
 

@@ -91,9 +91,9 @@ class ResolvingFiles:
                 return [path] if stat.S_ISREG(real.lstat().st_mode) else []
             if not missing:
                 self._scan(real, path and path + "/", search, search.start, found)
-        except NotADirectoryError:
-            return []
         except OSError as error:
+            if isinstance(error, NotADirectoryError) and path:
+                return []
             raise from_os_error(error, pattern) from None
         return sorted(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import shutil
 import socket
 import stat
 import threading
@@ -123,6 +124,18 @@ async def test_links_in_a_circle_have_a_code(files: DiskFiles, root: Path) -> No
     (root / "b").symlink_to("a")
     assert await code_of(files.read_text("a")) == "symlink_loop"
     assert await code_of(files.write_text("a/x.txt", "x")) == "symlink_loop"
+
+
+async def test_a_workspace_that_is_gone_does_not_look_empty(files: DiskFiles, root: Path) -> None:
+    shutil.rmtree(root)
+    assert await code_of(files.glob("*")) in {"file_not_found", "path_escape"}
+
+
+async def test_a_file_where_the_workspace_was_does_not_look_empty(root: Path) -> None:
+    with ResolvingFiles(root) as files:
+        shutil.rmtree(root)
+        root.touch()
+        assert await code_of(files.glob("*")) == "not_a_directory"
 
 
 async def test_glob_enters_a_linked_directory_only_if_it_is_named(
