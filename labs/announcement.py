@@ -18,8 +18,10 @@ def announce(task: Task, screen: Screen, *, said: str) -> None:
     """
     if task.settings:
         host, source = urlsplit(task.settings.base_url).netloc, task.settings.source
-        line = f"chapter {task.chapter}, model {task.settings.model} at {host} (see {source})"
-        screen.line(visible(line))
+        line = f"chapter {task.chapter}, model {task.settings.model} at {host}, "
+        screen.line(visible(f"{line}provider {task.settings.provider} (see {source})"))
+        for remark in task.settings.unknown:
+            screen.labelled("note", visible(remark))
     permissions = task.permissions
     if permissions.audit:
         screen.labelled("audit", visible(str(permissions.audit)))

@@ -2,24 +2,23 @@
 
 Every figure is a ratio against a floor that is timed in the same run, in interleaved rounds, in CPU
 time, so that it means the same on a fast machine and on a slow one. The floor of a turn is a bare
-loop with the same pydantic validation; that of a file read is `open().read()`; that of a search is
-pathlib and a plain `os.scandir` walk; that of an import is `import pydantic`.
+loop with the same pydantic validation; that of a turn with a provider's client is the HTTP library
+below it; that of a file read is `open().read()`; that of a search is pathlib and a plain
+`os.scandir` walk; that of an import is `import pydantic`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,8 @@ from pydantic import TypeAdapter
 from chapters.ch01.loop import run
 from chapters.ch02.registry import Arguments, Registry, define_tool
 from chapters.ch02.workspace import open_workspace
+from labs.bench_client import client_figures
+from labs.timing import ROUNDS, Figure, cpu_seconds, growth, paired
 from shared.events import Emit, Event, fan_out
 from shared.history import History
 from shared.messages import (
@@ -41,55 +42,9 @@ from shared.messages import (
 from shared.sources import Inbox
 from shared.tools import Effect, call_handler
 
-ROUNDS = 7
 STARTS = 4  # fresh interpreters a round: one alone is too short to time
 
 RUNNER = asyncio.Runner()  # one event loop for everything: starting one is not what is measured
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One ratio: what it is, its median and range over the rounds, and the target."""
-
-    name: str
-    ratio: float
-    lowest: float
-    highest: float
-    target: str
-
-
-def paired(name: str, target: str, ours: Callable[[], None], floor: Callable[[], None]) -> Figure:
-    """Time both in turn, `ROUNDS` times, and take the median of the ratios of each round."""
-    ours()
-    floor()
-    ratios = []
-    for _ in range(ROUNDS):
-        base = cpu_seconds(floor)
-        ratios.append(cpu_seconds(ours) / base)
-    return Figure(name, statistics.median(ratios), min(ratios), max(ratios), target)
-
-
-def cpu_seconds(action: Callable[[], None]) -> float:
-    """CPU time of one call, children it waited for included, with the collector off."""
-    gc.collect()
-    gc.disable()
-    try:
-        begun = time.process_time() + children_seconds()
-        action()
-        return time.process_time() + children_seconds() - begun
-    finally:
-        gc.enable()
-
-
-def children_seconds() -> float:
-    """CPU time of the children that have ended so far."""
-    try:
-        import resource
-    except ImportError:  # Windows, which counts in coarser steps
-        times = os.times()
-        return times.children_user + times.children_system
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 # A turn: one call of add(a, b), validated, run, answered.
@@ -182,17 +137,6 @@ def run_floor(turns: int) -> None:
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
 
     RUNNER.run(loop())
-
-
-def growth(name: str, target: str, few: int, many: int) -> Figure:
-    """The cost of a turn in a run of `many` turns over that in a run of `few`."""
-    repeat = many // few
-    run_agent(few)
-    ratios = []
-    for _ in range(ROUNDS):
-        short = cpu_seconds(lambda: [run_agent(few) for _ in range(repeat)])  # type: ignore[arg-type, func-returns-value]
-        ratios.append(cpu_seconds(lambda: run_agent(many)) / short)
-    return Figure(name, statistics.median(ratios), min(ratios), max(ratios), target)
 
 
 def peak_memory(function: str) -> float:
@@ -317,7 +261,8 @@ def measure(files: int) -> list[Figure]:
             lambda: run_agent(200),
             lambda: run_floor(200),
         ),
-        growth("a turn in a run of 800 over one in a run of 50", "<= 1.3", 50, 800),
+        growth("a turn in a run of 800 over one in a run of 50", "<= 1.3", run_agent, 50, 800),
+        *client_figures(),
     ]
     if sys.platform != "win32":  # which has no `resource`
         memory = peak_memory("run_agent") / peak_memory("run_floor")

@@ -19,7 +19,7 @@ from labs.packages import explain, foreign_packages
 ORDER = (
     "list", "read", "show", "lab", "test",
     "exercise", "check", "hint", "solution", "reset", "quiz",
-    "run", "audit", "doctor", "dev",
+    "run", "audit", "conformance", "doctor", "dev",
 )  # fmt: skip
 FOLDER = Path(__file__).parent / "commands"
 

@@ -14,12 +14,14 @@ from pathlib import Path
 from labs.packages import ROOT, explain, foreign_packages
 
 NEEDED = {  # what is imported: what is installed
+    "anthropic": "anthropic",
     "click": "click",
     "dotenv": "python-dotenv",
     "openai": "openai",
     "psutil": "psutil",
     "pydantic": "pydantic",
 }
+GEMINI = "google-genai"
 OLDEST_PYTHON = (3, 11)
 
 
@@ -40,17 +42,21 @@ class Finding:
     text: str
 
 
-def examine() -> Iterator[Finding]:
-    """Every finding that needs no network. Never holds the value of a setting."""
+def examine(*, provider: str | None = None) -> Iterator[Finding]:
+    """Every finding that needs no network. Never holds a secret, an address or a model.
+
+    `provider` takes the place of WORKBOOK_PROVIDER.
+    """
     yield _python()
     yield _packages()
     yield from _dependencies()
     yield _pytest()
+    yield _gemini()
     if foreign_packages():
         return  # the rest is in those packages
     yield _shell()
     yield _files()
-    yield from _settings()
+    yield from _settings(provider)
     yield from _terminal()
 
 
@@ -114,49 +120,27 @@ def _files() -> Finding:
     return Finding("files", Status.NOTE, text)
 
 
-def _settings() -> Iterator[Finding]:
-    from shared.config import BASE_URL, VARIABLES, check_settings, find_settings
-    from shared.errors import ConfigError
-    from shared.key_shape import safe_name
+def _gemini() -> Finding:
+    if _has_gemini():
+        return Finding("gemini", Status.OK, _version(GEMINI))
+    text = f"{GEMINI} is not installed. For Gemini, in the workbook's folder: "
+    return Finding("gemini", Status.NOTE, f"{text}pip install -e '.[gemini]'")
 
-    here = Path.cwd()
+
+def _has_gemini() -> bool:
     try:
-        found = find_settings(os.environ, here, ROOT)
-    except ConfigError as error:
-        yield Finding("settings", Status.BAD, str(error))
-        return
-    if not found:
-        yield Finding(
-            "settings",
-            Status.NOTE,
-            "No provider is configured. The labs and the tests need none; for your own tasks copy "
-            f"{ROOT / '.env.example'} to .env and fill in one block.",
-        )
-        return
-    for name in sorted(found):
-        source = found[name].source
-        if name in VARIABLES:
-            yield Finding(name, Status.OK, f"set in {source}")
-        else:
-            text = f"set in {source}, but it is no variable of the workbook"
-            yield Finding(safe_name(name), Status.NOTE, text)
+        return find_spec("google.genai") is not None
+    except ModuleNotFoundError:  # no package of Google's at all
+        return False
+
+
+def _settings(provider: str | None) -> Iterator[Finding]:
+    from labs.doctor_settings import about_settings
+
     try:
-        settings = check_settings(found, here, ROOT)
-    except ConfigError as error:
-        yield Finding("settings", Status.BAD, str(error))
-        return
-    if settings.base_url.startswith("http:") and not _is_near(settings.base_url):
-        text = f"{BASE_URL} begins with http: your key and your files travel unencrypted."
-        yield Finding("settings", Status.NOTE, text)
-        return
-    yield Finding("settings", Status.OK, "complete; `workbook doctor --live` tries them")
-
-
-def _is_near(url: str) -> bool:
-    from urllib.parse import urlsplit
-
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
+        yield from about_settings(ROOT, provider, gemini=_has_gemini())
+    except ModuleNotFoundError as error:  # said above, with what to do
+        yield Finding("settings", Status.NOTE, f"Not checked: {error.name} is missing.")
 
 
 def _terminal() -> Iterator[Finding]:
@@ -175,9 +159,11 @@ def _terminal() -> Iterator[Finding]:
         yield Finding(name, Status.OK, text)
 
 
-async def try_live() -> Finding:
+async def try_live(*, provider: str | None = None) -> Finding:
     """One tiny request to the configured model, with a tool on offer: not every model takes one."""
+    from labs.catalog import chapter_numbers
     from labs.kit import open_model
+    from labs.provider import known_providers
     from shared.config import load_settings
     from shared.errors import WorkbookError
     from shared.events import fan_out
@@ -186,10 +172,12 @@ async def try_live() -> Finding:
     tool = ToolSpec("ready", "Says that you are ready.", {"type": "object", "properties": {}})
     request = Request((UserMessage("Reply with the single word: ready"),), (tool,))
     try:
-        settings = load_settings(os.environ, Path.cwd(), ROOT)
+        settings = load_settings(
+            os.environ, Path.cwd(), ROOT, provider=provider, providers=known_providers()
+        )
         if settings is None:
             return Finding("live", Status.BAD, "Not tried: no provider is configured.")
-        async with open_model(settings) as model:
+        async with open_model(settings, max(chapter_numbers())) as model:
             reply = await model.reply(request, fan_out(()))
     except WorkbookError as error:
         return Finding("live", Status.BAD, str(error))

@@ -6,7 +6,9 @@ import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from chapters.ch01.environment import child_environment
 from chapters.ch01.local_commands import LocalCommands
@@ -14,26 +16,49 @@ from chapters.ch02.workspace import open_workspace
 from labs.human import HumanModel
 from labs.line_reader import LineReader
 from shared.config import Settings
-from shared.errors import ConfigError
 from shared.messages import Request
 from shared.plan import Kit
 from shared.ports import Approver, Audit, Model, Participant, WorkspaceFiles
 from shared.screen import Screen
 
+if TYPE_CHECKING:  # loaded when a model is opened, and only the one
+    from chapters.ch01.openai_chat import OpenAIChat
+    from chapters.ch04.live import ProviderModel
+
 
 @asynccontextmanager
-async def open_model(settings: Settings) -> AsyncIterator[Model]:
-    """The model that the settings name. Its connections are closed at the end."""
-    match settings.provider:
-        case "openai":
-            from chapters.ch01.openai_chat import OpenAIChat
+async def open_model(settings: Settings, chapter: int) -> AsyncIterator[Model]:
+    """The model that the settings name. Its connections are closed at the end.
 
-            async with OpenAIChat(
-                base_url=settings.base_url, api_key=settings.api_key, model=settings.model
-            ) as model:
-                yield model
-        case provider:
-            raise ConfigError(f"No adapter for the provider {provider!r} has been written yet.")
+    Up to chapter 3 the client of chapter 1 does what it can: what you have read is what runs.
+    Raises ConfigError for settings that no request can be sent with.
+    """
+    read_so_far = chapter < 4 and settings.provider == "openai" and not settings.overrides
+    async with _first_client(settings) if read_so_far else _any_client(settings) as model:
+        yield model
+
+
+def _first_client(settings: Settings) -> OpenAIChat:
+    from chapters.ch01.openai_chat import OpenAIChat
+
+    return OpenAIChat(
+        base_url=settings.base_url,
+        api_key=settings.api_key,
+        model=settings.model,
+        prefix=settings.prefix,
+    )
+
+
+def _any_client(settings: Settings) -> ProviderModel:
+    from chapters.ch04.adapters import Access
+    from chapters.ch04.adapters import open_model as open_provider
+    from chapters.ch04.known_servers import KNOWN
+
+    fields: dict[str, Any] = dict(settings.overrides)
+    return open_provider(
+        replace(KNOWN[settings.provider], **fields),
+        Access(settings.base_url, settings.api_key, settings.model, settings.prefix),
+    )
 
 
 def human_model(lines: LineReader) -> HumanModel:

@@ -3,22 +3,50 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
+from typing import get_type_hints
 
 from labs.packages import ROOT
-from shared.config import HUMAN, Settings, load_settings
+from shared.config import HUMAN, KnownProvider, Settings, load_settings
 from shared.errors import ConfigError
 
+# What a name stands for, and what has a variable of its own.
+NOT_TO_OVERRIDE = frozenset({"name", "api", "about", "base_url", "ids"})
 
-def configured(*, model: str | None = None, chapter: int = 2) -> Settings:
-    """The settings, with `model` in the place of WORKBOOK_MODEL. Raises ConfigError.
+
+def configured(
+    *, provider: str | None = None, model: str | None = None, chapter: int = 2
+) -> Settings:
+    """The settings; `provider` and `model` take the place of their variables. Raises ConfigError.
 
     `chapter` is for the examples in the message that says how to go on without a provider.
     """
-    settings = load_settings(os.environ, Path.cwd(), ROOT, model=model)
+    settings = load_settings(
+        os.environ,
+        Path.cwd(),
+        ROOT,
+        provider=provider,
+        model=model,
+        providers=known_providers(),
+    )
     if settings is None:
         raise ConfigError(three_ways_on(chapter))
     return settings
+
+
+@cache
+def known_providers() -> dict[str, KnownProvider]:
+    """Every provider that can be chosen, by its name."""
+    from chapters.ch04.known_servers import KNOWN
+    from chapters.ch04.provider import Provider
+
+    types = get_type_hints(Provider)
+    fields = {name: kind for name, kind in types.items() if name not in NOT_TO_OVERRIDE}
+    return {
+        name: KnownProvider(provider.about, provider.base_url, fields)
+        for name, provider in KNOWN.items()
+    }
 
 
 def three_ways_on(chapter: int) -> str:

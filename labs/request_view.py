@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from shared.messages import AssistantMessage, Message, Request, ToolResult, ToolSpec, UserMessage
+from shared.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Request,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+from shared.picture import picture
 from shared.screen import Screen, Style
 from shared.text import visible
 
@@ -63,20 +72,23 @@ class RequestView:
     def _messages(self, messages: Sequence[Message], max_lines: int | None) -> None:
         for message in messages:
             match message:
-                case UserMessage(text=text):
-                    self._piece("user", text, max_lines)
-                case ToolResult(call_id=call_id, text=text):
-                    self._piece("tool", f"({call_id})\n{text}", max_lines)
+                case UserMessage(text=text, images=images):
+                    self._piece("user", text, max_lines, images)
+                case ToolResult(call_id=call_id, text=text, images=images):
+                    self._piece("tool", f"({call_id})\n{text}", max_lines, images)
                 case AssistantMessage():
                     said = [message.text] if message.text else []
                     said += [f"({call.id}) {call.name} {call.arguments}" for call in message.calls]
                     self._piece("assistant", "\n".join(said), max_lines)
 
-    def _piece(self, label: str, text: str, max_lines: int | None) -> None:
+    def _piece(
+        self, label: str, text: str, max_lines: int | None, images: Sequence[Image] = ()
+    ) -> None:
         lines = text.rstrip("\n").split("\n")
         shown = visible("\n".join(lines[:max_lines]))
         if max_lines is not None and len(lines) > max_lines:
             shown += f"\n[and {len(lines) - max_lines:,} more lines: type :all to see them]"
+        shown = "\n".join(filter(None, [shown, *map(picture, images)]))
         self._screen.labelled(label, shown, gutter=GUTTER, style=Style.STRONG)
 
 

@@ -117,7 +117,7 @@ async def _ask(task: Task, tally: Tally) -> AssistantMessage:
     listeners: list[Listener] = [tally]
     if task.settings:  # a person who is the model sees everything there
         listeners.append(Console(sys.stderr, outcome=False))
-    async with _model(task.settings, lines) as model:
+    async with _model(task, lines) as model:
         with open_kit(
             task.workspace, model, approver, secrets, audit=audit, rules=granted.rules
         ) as kit:
@@ -171,9 +171,9 @@ class UnattendedAudit:
 
 
 @asynccontextmanager
-async def _model(settings: Settings | None, lines: LineReader) -> AsyncIterator[Model]:
-    if settings is None:
+async def _model(task: Task, lines: LineReader) -> AsyncIterator[Model]:
+    if task.settings is None:
         yield human_model(lines)
         return
-    async with open_model(settings) as model:
+    async with open_model(task.settings, task.chapter) as model:
         yield model

@@ -1,83 +1,126 @@
-"""Which model to talk to: four settings from a `.env` file or the environment.
+"""Which model to talk to: settings from a `.env` file or the environment.
 
-Nothing has a default. A setting that is missing or malformed is one message that names the
-variable, the place it came from, and what to do.
+Nothing has a default but the address of a provider that has only one. A setting that is missing or
+malformed is one message that names the variable, the place it came from, and what to do.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
+from shared.choice import Choice, choose, missing, why_not_plain
 from shared.env_file import PREFIX, read_env_file
 from shared.errors import ConfigError
-from shared.key_shape import looks_like_a_key, safe_name
+from shared.key_shape import safe_name
+from shared.overrides import overrides_of
+from shared.setting import (
+    API_KEY,
+    BASE_URL,
+    ENVIRONMENT,
+    MODEL,
+    MODEL_OPTION,
+    ONLY_OPENAI,
+    PROVIDER,
+    PROVIDER_OPTION,
+    VARIABLES,
+    Found,
+    KnownProvider,
+    Providers,
+    Setting,
+    is_set,
+    nearest,
+    variables_of,
+)
+from shared.setting_values import HUMAN, api_key, base_url, model, without_placeholder
 
-PROVIDER = "WORKBOOK_PROVIDER"
-BASE_URL = "WORKBOOK_BASE_URL"
-API_KEY = "WORKBOOK_API_KEY"
-MODEL = "WORKBOOK_MODEL"
-VARIABLES = (PROVIDER, BASE_URL, API_KEY, MODEL)
-
-PROVIDERS = {"openai": "OpenAI Chat Completions, or any server that speaks it"}
-HUMAN = "human"  # the name of the model that is you: `--model human`
-PLACEHOLDER = re.compile(r"put-your-.*-here")
-
-ENVIRONMENT = "the environment"
-OPTION = "--model"
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """One value and where it came from. The value never shows in a repr: it may be the key."""
-
-    value: str = field(repr=False)
-    source: str
-    file: Path | None = None
+__all__ = [
+    "API_KEY",
+    "BASE_URL",
+    "HUMAN",
+    "MODEL",
+    "PROVIDER",
+    "VARIABLES",
+    "KnownProvider",
+    "Setting",
+    "Settings",
+    "check_settings",
+    "find_settings",
+    "load_settings",
+    "no_variable",
+    "variables_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything needed to reach a model. The key never shows in a repr."""
+    """Everything needed to reach a model. The key never shows in a repr.
+
+    `source` is where the address was said, `prefix` how its variable and that of the key begin,
+    `overrides` the fields of the provider's record that are set. `unknown` are remarks about
+    variables that mean nothing.
+    """
 
     provider: str
     base_url: str
     api_key: str = field(repr=False)
     model: str
-    source: str = field(default="", compare=False)  # of the address: where your words will go
+    source: str = field(default="", compare=False)
+    prefix: str = field(default=PREFIX, compare=False)
+    overrides: Mapping[str, object] = field(default_factory=dict, repr=False)
+    unknown: tuple[str, ...] = field(default=(), compare=False)
 
 
 # region: load
 def load_settings(
-    environ: Mapping[str, str], cwd: Path, workbook_root: Path, *, model: str | None = None
+    environ: Mapping[str, str],
+    cwd: Path,
+    workbook_root: Path,
+    *,
+    provider: str | None = None,
+    model: str | None = None,
+    providers: Providers = ONLY_OPENAI,
 ) -> Settings | None:
     """The settings, or None if nothing is configured at all.
 
-    `model` takes the place of WORKBOOK_MODEL. Raises ConfigError for what is missing or malformed.
+    `provider` and `model` take the place of WORKBOOK_PROVIDER and WORKBOOK_MODEL. Raises
+    ConfigError for what is missing or malformed.
     """
-    found = find_settings(environ, cwd, workbook_root)
+    found = find_settings(environ, cwd, workbook_root, provider=provider, providers=providers)
     if not found:
         return None
     if model is not None:
-        found[MODEL] = Setting(model, OPTION)
-    return check_settings(found, cwd, workbook_root)
+        found[MODEL_OPTION] = Setting(model, MODEL_OPTION)
+    return check_settings(found, workbook_root, providers=providers)
 
 
-def find_settings(environ: Mapping[str, str], cwd: Path, workbook_root: Path) -> dict[str, Setting]:
+def find_settings(
+    environ: Mapping[str, str],
+    cwd: Path,
+    workbook_root: Path,
+    *,
+    provider: str | None = None,
+    providers: Providers = ONLY_OPENAI,
+) -> dict[str, Setting]:
     """Every WORKBOOK_ variable that is set, unchecked, with its source.
 
     The `.env` of the current directory counts, or else the workbook's own: the first that holds
-    such a variable. Variables of the environment that are not empty override single values.
+    such a variable. Variables of the environment that are not empty override single values; of
+    those that mean nothing, the ones that look misspelt are among them. If there is any, `provider`
+    is added under the name of its option.
     """
-    from_environment = {
-        name: Setting(environ[name], ENVIRONMENT) for name in VARIABLES if environ.get(name)
+    known = variables_of(providers)
+    found = {
+        name: Setting(value, ENVIRONMENT)
+        for name, value in environ.items()
+        if value and name.startswith(PREFIX) and (name in known or nearest(name, known))
     }
-    if len(from_environment) == len(VARIABLES):
-        return from_environment  # nothing a file says would matter, so none is opened
-    return _from_files(cwd, workbook_root) | from_environment
+    if not (found.keys() >= set(VARIABLES) and provider in (None, environ[PROVIDER])):
+        found = _from_files(cwd, workbook_root) | found
+    if found and provider is not None:
+        found[PROVIDER_OPTION] = Setting(provider, PROVIDER_OPTION)
+    return found
 
 
 def _from_files(cwd: Path, workbook_root: Path) -> dict[str, Setting]:
@@ -93,115 +136,76 @@ def _from_files(cwd: Path, workbook_root: Path) -> dict[str, Setting]:
 
 
 # region: check
-def check_settings(found: Mapping[str, Setting], cwd: Path, workbook_root: Path) -> Settings:
+def check_settings(
+    found: Found, workbook_root: Path, *, providers: Providers = ONLY_OPENAI
+) -> Settings:
     """The settings, each of them checked; ConfigError for the first thing that is wrong."""
-    _check_complete(found, workbook_root)
-    _check_key_stays_home(found, cwd, workbook_root)
-    for name in VARIABLES:
-        if PLACEHOLDER.search(found[name].value):
-            raise _wrong(name, found, "still holds the placeholder. Put your own value there.")
+    unknown = _unknown(found, providers)
+    if PROVIDER_OPTION not in found and not is_set(found, PROVIDER):
+        without = [name for name in VARIABLES if not is_set(found, name)]
+        raise _not_set(without, found, workbook_root, unknown)
+    choice = choose(found, providers)
+    if without := missing(found, choice):
+        remarks = (why_not_plain(found, choice), *unknown)
+        raise _not_set(without, found, workbook_root, remarks)
+    _check_key_stays_home(found, choice, workbook_root)
+    url, key = choice.url_variable, choice.key_variable
+    named = choice.model_variable(found)
+    for name in filter(found.__contains__, (url, key, named)):
+        without_placeholder(name, found)
+    address = choice.known.base_url or ""
     return Settings(
-        provider=_provider(found),
-        base_url=_base_url(found),
-        api_key=_api_key(found),
-        model=_model(found),
-        source=found[BASE_URL].source,
+        provider=choice.provider,
+        base_url=base_url(url, found, key) if is_set(found, url) else address,
+        api_key=api_key(key, found),
+        model=model(named, found, key),
+        source=found[url if is_set(found, url) else choice.said_by].source,
+        prefix=choice.prefix,
+        overrides=overrides_of(found, choice),
+        unknown=unknown,
     )
 
 
-def _check_complete(found: Mapping[str, Setting], workbook_root: Path) -> None:
-    missing = [name for name in VARIABLES if name not in found or not found[name].value.strip()]
-    if not missing:
-        return
+def _not_set(
+    names: list[str], found: Found, workbook_root: Path, remarks: Iterable[str]
+) -> ConfigError:
     file = next((setting.file for setting in found.values() if setting.file), None)
-    where = file or workbook_root / ".env"
-    names = " and ".join(filter(None, [", ".join(missing[:-1]), missing[-1]]))
-    message = (
-        f"{names} {'is' if len(missing) == 1 else 'are'} not set. "
-        f"Add {'it' if len(missing) == 1 else 'them'} to {where}, or to the environment; "
-        ".env.example shows working values."
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    remark = next((f" ({remark})" for remark in remarks if remark), "")
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+    return ConfigError(
+        f"{listed} {are} not set. Add {them} to {file or workbook_root / '.env'}, or to the "
+        f"environment; .env.example shows working values.{remark}"
     )
-    unknown = sorted(name for name in found if name.startswith(PREFIX) and name not in VARIABLES)
-    if unknown:
-        message += f" ({safe_name(unknown[0])} is set, but it is no variable of the workbook.)"
-    raise ConfigError(message)
 
 
-def _check_key_stays_home(found: Mapping[str, Setting], cwd: Path, workbook_root: Path) -> None:
+def no_variable(name: str, known: frozenset[str]) -> str:
+    """What to say of a variable that means nothing, and which one may be meant."""
+    near = nearest(name, known) if safe_name(name) == name else None
+    return f"is no variable of the workbook{f'; {near} is one' if near else ''}"
+
+
+def _unknown(found: Found, providers: Providers) -> tuple[str, ...]:
+    known = variables_of(providers)
+    names = sorted(name for name in found if name.startswith(PREFIX) and name not in known)
+    return tuple(
+        [f"{safe_name(name)} is set, but it {no_variable(name, known)}." for name in names]
+    )
+
+
+def _check_key_stays_home(found: Found, choice: Choice, workbook_root: Path) -> None:
     """A directory you happen to stand in must not choose where your key is sent."""
-    url, key = found[BASE_URL], found[API_KEY]
-    if url.file == workbook_root / ".env" or url.source == key.source:
+    decisive = choice.url_variable if is_set(found, choice.url_variable) else PROVIDER
+    if decisive == PROVIDER and choice.prefix != PREFIX:
+        return  # a key that is named for a provider goes to the address that is known for it
+    address, key = found[decisive], found[choice.key_variable]
+    if address.file in (None, workbook_root / ".env") or address.source == key.source:
         return
-    if url.file is not None:
-        raise ConfigError(
-            f"{BASE_URL} comes from {url.source}, but {API_KEY} from {key.source}. A .env of "
-            "another folder could send your key anywhere, so the two must come from one place. "
-            f"If you trust this address, set {BASE_URL} in {key.source} too."
-        )
-
-
-def _provider(found: Mapping[str, Setting]) -> str:
-    provider = found[PROVIDER].value.strip()
-    if provider not in PROVIDERS:
-        valid = "; ".join(f"{name} ({what})" for name, what in PROVIDERS.items())
-        raise _wrong(PROVIDER, found, f"is none that the workbook knows. Valid: {valid}.")
-    return provider
-
-
-def _base_url(found: Mapping[str, Setting]) -> str:
-    url = found[BASE_URL].value.strip()
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname, parts.port  # an impossible port raises here
-    except ValueError:
-        host, port, parts = None, None, urlsplit("")
-    if parts.scheme not in ("http", "https") or not host or not url.isprintable() or " " in url:
-        raise _wrong(
-            BASE_URL, found, "is not an address. It looks like https://api.example.com/v1."
-        )
-    if port == 0:
-        raise _wrong(BASE_URL, found, "has port 0, where no server can be. Write its real port.")
-    if parts.username or parts.password:
-        raise _wrong(BASE_URL, found, f"holds a user name. Credentials belong into {API_KEY}.")
-    if parts.query or parts.fragment:
-        raise _wrong(BASE_URL, found, "must end before the ? or #.")
-    if parts.path.rstrip("/").endswith("/chat/completions"):
-        raise _wrong(BASE_URL, found, "must end before /chat/completions: the client adds that.")
-    return url
-
-
-def _api_key(found: Mapping[str, Setting]) -> str:
-    key = found[API_KEY].value
-    if not re.fullmatch(r"[!-~]+", key):
-        raise _wrong(
-            API_KEY,
-            found,
-            "holds a space, a line break or a character that no key has. Copy the key again, "
-            "without anything before or after it.",
-        )
-    return key
-
-
-def _model(found: Mapping[str, Setting]) -> str:
-    model = found[MODEL].value.strip()
-    if looks_like_a_key(model) or (len(model) >= 16 and model == found[API_KEY].value):
-        raise _wrong(
-            MODEL,
-            found,
-            f"holds what looks like a key. A key belongs into {API_KEY}; the name of a model is "
-            "in the provider's list of models.",
-        )
-    if not model.isprintable():
-        raise _wrong(MODEL, found, "holds a character that no model name has. Write it again.")
-    if model == HUMAN and found[MODEL].source != OPTION:
-        raise _wrong(MODEL, found, "is 'human', which works as --model human only.")
-    return model
-
-
-def _wrong(name: str, found: Mapping[str, Setting], what: str) -> ConfigError:
-    source = found[name].source
-    place = OPTION if source == OPTION else f"{name} in {source}"
-    return ConfigError(f"{place} {what}")
+    raise ConfigError(
+        f"{decisive} comes from {address.source}, but {choice.key_variable} from {key.source}. "
+        "A .env of another folder could send your key anywhere, so the two must come from one "
+        f"place. If you trust what it says, set {decisive} in {key.source} too."
+    )
 
 
 # endregion: check

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
 from shared.errors import WorkbookError
@@ -16,7 +16,16 @@ from shared.events import (
     ToolStarted,
     TurnStarted,
 )
-from shared.messages import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
+from shared.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from shared.picture import picture
 from shared.screen import Screen, Style
 from shared.text import shorten, visible
 
@@ -38,7 +47,7 @@ class Console:
         self._screen = Screen(stream, environ)
         self._outcome = outcome
         self._turns = 0
-        self._usage: tuple[int, int] | None = None
+        self._usage: Usage | None = None
         self._not_shown: dict[str, ToolCall] = {}
         self._without_result: set[str] = set()
         self._last_call = ""
@@ -64,8 +73,9 @@ class Console:
 
     def _message(self, message: Message) -> None:
         match message:
-            case UserMessage(text=text):
-                self._screen.labelled("user", _brief(text), style=Style.STRONG)
+            case UserMessage(text=text, images=images):
+                said = _with_pictures(_brief(text), images)
+                self._screen.labelled("user", said, style=Style.STRONG)
             case AssistantMessage():
                 self._reply(message)
             case ToolResult(call_id=call_id) if call_id in self._without_result:
@@ -78,8 +88,7 @@ class Console:
         self._not_shown = {call.id: call for call in reply.calls}
         self._without_result = set(self._not_shown)
         if reply.usage is not None:
-            sent, received = self._usage or (0, 0)
-            self._usage = sent + reply.usage.input_tokens, received + reply.usage.output_tokens
+            self._usage = self._usage + reply.usage if self._usage else reply.usage
         if reply.text.strip() and (reply.calls or self._outcome):
             self._screen.labelled("model", visible(reply.text.strip("\n")), style=Style.STRONG)
 
@@ -92,7 +101,7 @@ class Console:
     def _result(self, result: ToolResult) -> None:
         self._without_result.discard(result.call_id)
         label, style = ("failed", Style.BAD) if result.code else ("result", Style.GOOD)
-        text = _brief(result.text)
+        text = _with_pictures(_brief(result.text), result.images)
         if result.call_id != self._last_call:  # calls that ran side by side
             text = f"(of {visible(result.name)}, {visible(result.call_id)})\n{text}"
         self._screen.labelled(label, text, style=style)
@@ -104,8 +113,17 @@ class Console:
         if self._turns:
             spent = "1 turn" if self._turns == 1 else f"{self._turns} turns"
             if self._usage:
-                spent += f", {self._usage[0]:,} tokens sent, {self._usage[1]:,} received"
+                spent += f", {_tokens(self._usage)}"
             self._screen.rule(spent)
+
+
+def _tokens(usage: Usage) -> str:
+    cached = f" ({usage.cached_tokens:,} cached)" if usage.cached_tokens else ""
+    return f"{usage.input_tokens:,} tokens sent{cached}, {usage.output_tokens:,} received"
+
+
+def _with_pictures(text: str, images: Sequence[Image]) -> str:
+    return "\n".join(filter(None, [text, *map(picture, images)]))
 
 
 def _brief(text: str) -> str:

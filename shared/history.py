@@ -101,6 +101,14 @@ class HistoryView(Sequence[Message]):
         self._messages = messages
         self._length = length
 
+    def continues(self, earlier: Sequence[Message]) -> bool:
+        """True if this is `earlier` grown: the same history, seen later. Costs nothing."""
+        return (
+            isinstance(earlier, HistoryView)
+            and earlier._messages is self._messages
+            and earlier._length <= self._length
+        )
+
     def __len__(self) -> int:
         return self._length
 

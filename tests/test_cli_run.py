@@ -6,9 +6,11 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -18,7 +20,7 @@ from labs.commands.run import _standard_input
 from shared.conversation import DEFAULT_MAX_TURNS
 from shared.plan import Kit, Plan
 from shared.provider_server import Answer, Ending, ProviderServer, completion, wire_call
-from tests.command_line import KEY, Workbook, settings, start
+from tests.command_line import KEY, Workbook, environment, settings, start
 
 RUN = ("run", "--chapter", "2", "--prompt")
 POSIX = pytest.mark.skipif(os.name == "nt", reason="sends signals")
@@ -97,6 +99,208 @@ def test_the_prompt_can_come_through_standard_input(workbook: Workbook) -> None:
     assert server.requests[0].body["messages"] == [
         {"role": "user", "content": "is it true?\nreally?\n"}
     ]
+
+
+def test_json_counts_what_came_from_a_cache_if_anything_did(workbook: Workbook) -> None:
+    body = completion(text="Fine.")
+    body["usage"]["prompt_tokens_details"] = {"cached_tokens": 9}
+    with ProviderServer(Answer(body)) as server:
+        workbook.configure(server.base_url)
+        ended = workbook("run", "--chapter", "4", "--prompt", "x", "--json")
+    usage = {"input_tokens": 11, "output_tokens": 7, "cached_tokens": 9}
+    assert json.loads(ended.out)["usage"] == usage
+    assert "11 tokens sent (9 cached), 7 received" in ended.err
+
+
+ECHO = {"command": "echo fjord"}
+
+
+def responses(*output: dict[str, Any]) -> dict[str, Any]:
+    """A reply as OpenAI Responses sends it."""
+    usage = {"input_tokens": 11, "output_tokens": 7}
+    return {"object": "response", "status": "completed", "output": list(output), "usage": usage}
+
+
+def anthropic(stop: str, *content: dict[str, Any]) -> dict[str, Any]:
+    """A reply as Anthropic sends it."""
+    usage = {"input_tokens": 11, "output_tokens": 7}
+    return {"type": "message", "stop_reason": stop, "content": list(content), "usage": usage}
+
+
+def gemini(*parts: dict[str, Any]) -> dict[str, Any]:
+    """A reply as Gemini sends it."""
+    content = {"role": "model", "parts": list(parts)}
+    return {"candidates": [{"content": content, "finishReason": "STOP"}]}
+
+
+CHAT = (completion(wire_call("c1", "shell", ECHO)), completion(text="Done."))
+GEMINI = (gemini({"functionCall": {"name": "shell", "args": ECHO}}), gemini({"text": "Done."}))
+# By provider: the header with the key, the path, what it answers first and then.
+SPOKEN = {
+    "openai": ("authorization", "/v1/chat/completions", *CHAT),
+    "openai-responses": (
+        "authorization",
+        "/v1/responses",
+        responses(
+            {
+                "type": "function_call",
+                "id": "fc_1",
+                "call_id": "call_1",
+                "name": "shell",
+                "arguments": json.dumps(ECHO),
+            }
+        ),
+        responses(
+            {
+                "type": "message",
+                "role": "assistant",
+                "status": "completed",
+                "content": [{"type": "output_text", "text": "Done."}],
+            }
+        ),
+    ),
+    "anthropic": (
+        "authorization",
+        "/v1/messages",
+        anthropic(
+            "tool_use", {"type": "tool_use", "id": "toolu_1", "name": "shell", "input": ECHO}
+        ),
+        anthropic("end_turn", {"type": "text", "text": "Done."}),
+    ),
+    "gemini": ("x-goog-api-key", "/v1beta/models/a-model:generateContent", *GEMINI),
+    "gemini-3": ("x-goog-api-key", "/v1beta/models/a-model:generateContent", *GEMINI),
+    "deepseek": ("authorization", "/v1/chat/completions", *CHAT),
+}
+
+
+class TestChoosingAProvider:
+    """Any chapter's agent works with any provider; the one on the command line comes first."""
+
+    @pytest.mark.parametrize("chapter", chapter_numbers())
+    @pytest.mark.parametrize("provider", SPOKEN)
+    def test_every_chapter_speaks_with_every_kind_of_provider(
+        self, provider: str, chapter: int, workbook: Workbook
+    ) -> None:
+        header, path, calling, answering = SPOKEN[provider]
+        with ProviderServer(Answer(calling), Answer(answering)) as server:
+            # OpenAI's APIs leave the version to the address, the others bring their own.
+            brings_it = path not in ("/v1/chat/completions", "/v1/responses")
+            workbook.configure(server.base_url.removesuffix("/v1" if brings_it else ""))
+            words = ("--prompt", "go", "--provider", provider, "--yes")
+            ended = workbook("run", "--chapter", str(chapter), *words)
+        assert (ended.exit, ended.out) == (0, "Done.\n"), ended.err
+        assert f", provider {provider} (see the environment)" in ended.err
+        first, second = server.requests
+        assert first.path == second.path == path
+        assert first.headers[header].removeprefix("Bearer ") == KEY
+        assert "fjord\\n" in json.dumps(second.body)
+
+    @pytest.mark.parametrize(
+        ("words", "extra", "first"),
+        [
+            (("run", "--chapter", "3", "--prompt", "x"), {}, True),
+            (("lab", "1", "--live"), {}, True),
+            (("run", "--chapter", "4", "--prompt", "x"), {}, False),
+            (("run", "--chapter", "3", "--prompt", "x"), {"WORKBOOK_MAX_TOKENS": "9"}, False),
+        ],
+    )
+    def test_up_to_chapter_3_the_client_you_have_read_is_the_one_that_runs(
+        self,
+        words: tuple[str, ...],
+        extra: dict[str, str],
+        first: bool,
+        workbook: Workbook,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        made: list[str] = []
+
+        def remember(*_: object, **named: str) -> None:
+            made.append(named["model"])
+            raise LookupError
+
+        monkeypatch.setattr("chapters.ch01.openai_chat.OpenAIChat.__init__", remember)
+        for name, value in extra.items():
+            monkeypatch.setenv(name, value)
+        with ProviderServer(Answer(completion(text="Hi."))) as server:
+            workbook.configure(server.base_url)
+            if first:
+                with pytest.raises(LookupError):
+                    workbook(*words)
+            else:
+                assert workbook(*words).exit == 0
+                assert server.requests[0].body.get("max_tokens") == (9 if extra else None)
+        assert made == (["a-model"] if first else [])
+
+    def test_variables_with_the_providers_name_are_the_ones_that_a_failure_names(
+        self, workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        refusals = [Answer({"error": {"message": "no"}}, status=401)] * 2
+        with ProviderServer(*refusals) as server:
+            workbook.configure("http://127.0.0.1:9/v1")
+            for name in ("OPENAI", "ANTHROPIC"):
+                for what, value in {
+                    "BASE_URL": server.base_url, "API_KEY": "own-key-0", "MODEL": "m",
+                }.items():  # fmt: skip
+                    monkeypatch.setenv(f"WORKBOOK_{name}_{what}", value)
+                ended = workbook(*RUN, "x", "--provider", name.lower())
+                assert ended.exit == 1
+                assert f"Check WORKBOOK_{name}_API_KEY" in " ".join(ended.err.split())
+        for received in server.requests:
+            assert received.headers["authorization"] == "Bearer own-key-0"
+
+    @pytest.mark.parametrize("words", [(*RUN, "x"), ("lab", "2", "--live")])
+    def test_a_plain_key_is_not_carried_to_another_provider(
+        self, words: tuple[str, ...], workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        workbook.configure("")
+        ended = workbook(*words, "--provider", "anthropic")
+        said = " ".join(ended.err.split())
+        assert (ended.exit, ended.out) == (2, "")
+        assert said.startswith("WORKBOOK_ANTHROPIC_API_KEY and WORKBOOK_ANTHROPIC_MODEL are not")
+        assert "so it is not sent to https://api.anthropic.com" in said
+
+    def test_a_name_that_is_none_is_answered_with_the_names(self, workbook: Workbook) -> None:
+        workbook.configure("http://127.0.0.1:9/v1")
+        ended = workbook(*RUN, "x", "--provider", "antropic")
+        said = " ".join(ended.err.split())
+        assert (ended.exit, ended.out) == (2, "")
+        assert said.startswith(
+            "--provider is none that the workbook knows. Did you mean anthropic?"
+        )
+        assert "Valid: openai, openai-responses, anthropic, gemini" in said
+
+    def test_a_lab_asks_the_provider_of_the_command_line(self, workbook: Workbook) -> None:
+        with ProviderServer(Answer({"error": {"message": "Slow down"}}, status=429)) as server:
+            workbook.configure(server.base_url)
+            ended = workbook("lab", "1", "--live", "--provider", "anthropic")
+        assert ended.exit == 1
+        assert server.requests[0].path == "/v1/messages"
+
+    def test_a_variable_that_is_none_is_said_before_the_run(self, workbook: Workbook) -> None:
+        with ProviderServer(Answer(completion(text="Hi."))) as server:
+            lines = {**settings(server.base_url), "WORKBOOK_MAX_TOKEN": "9"}
+            text = "".join(f"{name}={value}\n" for name, value in lines.items())
+            (workbook.here / ".env").write_text(text, encoding="utf-8")
+            ended = workbook(*RUN, "x")
+        said = " ".join(ended.err.split())
+        assert "note WORKBOOK_MAX_TOKEN is set, but it is no variable of the workbook" in said
+        assert "WORKBOOK_MAX_TOKENS is one." in said
+
+    def test_what_providers_there_are_is_known_without_loading_a_client(self) -> None:
+        program = (
+            "import sys\nfrom labs.provider import known_providers\nknown_providers()\n"
+            "from labs.kit import open_model\nimport chapters.ch04.adapters\n"
+            "print([name for name in ('openai', 'anthropic', 'google.genai', 'httpx2')"
+            " if name in sys.modules])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.strip() == "[]"
 
 
 class TestTheQuestion:
@@ -196,6 +400,7 @@ class TestRefusing:
             (("run", "--chapter", "2"), "Missing option '--prompt'"),
             ((*RUN, "x", "--modle", "human"), "Did you mean '--model'?"),
             ((*RUN, "-", "--model", "human"), "would both come from"),
+            ((*RUN, "x", "--model", "human", "--provider", "ollama"), "leave out --provider"),
         ],
     )
     def test_a_wrong_command_line(

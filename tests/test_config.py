@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from shared.config import (
     MODEL,
     PROVIDER,
     VARIABLES,
+    KnownProvider,
     Settings,
     find_settings,
     load_settings,
@@ -43,6 +46,31 @@ def elsewhere(tmp_path: Path) -> Path:
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     return folder
+
+
+class Speed(StrEnum):
+    """A field that takes one of several words."""
+
+    SLOW = "slow"
+    FAST = "fast"
+
+
+FIELDS: dict[str, Any] = {
+    "limit": int | None,
+    "tools": int,
+    "role": str,
+    "empty": str | None,
+    "pictures": bool,
+    "speed": Speed,
+    "body": Mapping[str, Any],
+    "headers": Mapping[str, str],
+}
+PROVIDERS = {
+    "openai": KnownProvider("Anybody", None, FIELDS),
+    "acme": KnownProvider("Acme", "https://acme.example", FIELDS),
+    "acme-two": KnownProvider("Acme, second of the name", "https://two.acme.example", FIELDS),
+}
+ACME, TWO = "WORKBOOK_ACME_", "WORKBOOK_ACME_TWO_"
 
 
 def write_env(folder: Path, values: dict[str, str], *, extra: str = "") -> None:
@@ -157,6 +185,9 @@ def test_a_misspelt_variable_is_pointed_out(root: Path) -> None:
         (BASE_URL, f"https://{KEY}@host/v1", "Credentials belong into WORKBOOK_API_KEY"),
         (BASE_URL, "https://host/v1?version=1", "must end before the ?"),
         (BASE_URL, "https://host/v1/chat/completions/", "must end before /chat/completions"),
+        (BASE_URL, "https://host/v1/responses", "must end before /responses"),
+        (BASE_URL, "https://host/v1/messages", "must end before /messages"),
+        (BASE_URL, "https://host/v1beta/models/m:generateContent", "must end before /models"),
         (BASE_URL, "https://host:0/v1", "has port 0"),
         (API_KEY, f'"{KEY} "', "no key has"),
         (API_KEY, f'"Bearer {KEY}"', "no key has"),
@@ -338,3 +369,388 @@ class TestTheFile:
     def test_a_file_of_remarks_configures_nothing(self, root: Path) -> None:
         (root / ".env").write_text(f"#{MODEL}=x\n", encoding="utf-8")
         assert load_settings({}, root, root) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("acmee", "Did you mean acme? Valid: openai, acme, acme-two."),
+        ("ACME", "Did you mean acme? Valid: openai, acme, acme-two."),
+        ("acme_two", "Did you mean acme-two? Valid: openai, acme, acme-two."),
+        ("somebody", "that the workbook knows. Valid: openai, acme, acme-two."),
+    ],
+)
+def test_an_unknown_provider_gets_the_list_and_the_nearest_name(
+    name: str, hint: str, root: Path
+) -> None:
+    for place, environ, provider in (
+        (f"{PROVIDER} in the environment", COMPLETE | {PROVIDER: name}, None),
+        ("--provider", COMPLETE, name),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            load_settings(environ, root, root, provider=provider, providers=PROVIDERS)
+        assert str(caught.value).startswith(f"{place} is none that the workbook knows.")
+        assert str(caught.value).endswith(hint)
+
+
+PLAIN = {API_KEY: "plain-key", MODEL: "plain-model"}
+OWN = {f"{ACME}API_KEY": "acme-key", f"{ACME}MODEL": "acme-model"}
+GATEWAY = {BASE_URL: "https://gateway.example"}
+
+
+class TestWhichVariablesCount:
+    """Key and address come from one set: plain, or under the provider's own name."""
+
+    @pytest.mark.parametrize(
+        ("values", "provider", "expected"),
+        [
+            # A name that stands for one server brings its address.
+            (
+                {PROVIDER: "acme"} | PLAIN,
+                None,
+                ("https://acme.example", "plain-key", "plain-model"),
+            ),
+            # Its own address takes the place of that.
+            (
+                {PROVIDER: "acme"} | PLAIN | GATEWAY,
+                None,
+                ("https://gateway.example", "plain-key", "plain-model"),
+            ),
+            # A plain address and a plain key belong together, whoever is asked there.
+            (
+                {PROVIDER: "openai"} | PLAIN | GATEWAY,
+                "acme",
+                ("https://gateway.example", "plain-key", "plain-model"),
+            ),
+            # The option may name the provider that is named anyway.
+            (
+                {PROVIDER: "acme"} | PLAIN,
+                "acme",
+                ("https://acme.example", "plain-key", "plain-model"),
+            ),
+            # Several in one file: what stands under a name wins, and takes nothing from another.
+            (
+                {PROVIDER: "openai"} | PLAIN | GATEWAY | OWN,
+                "acme",
+                ("https://acme.example", "acme-key", "acme-model"),
+            ),
+            # The others' variables do not disturb.
+            (
+                {PROVIDER: "openai"} | PLAIN | GATEWAY | OWN,
+                None,
+                ("https://gateway.example", "plain-key", "plain-model"),
+            ),
+            # Without the option, WORKBOOK_PROVIDER chooses; without that, the option does.
+            ({PROVIDER: "acme"} | OWN, None, ("https://acme.example", "acme-key", "acme-model")),
+            (OWN, "acme", ("https://acme.example", "acme-key", "acme-model")),
+            # A key of its own never goes to a plain address.
+            (
+                {PROVIDER: "acme"} | PLAIN | GATEWAY | {f"{ACME}API_KEY": "acme-key"},
+                None,
+                ("https://acme.example", "acme-key", "plain-model"),
+            ),
+            # An address of its own goes with a key of its own.
+            (
+                {PROVIDER: "openai", f"{ACME}BASE_URL": "https://near.example"} | OWN | GATEWAY,
+                "acme",
+                ("https://near.example", "acme-key", "acme-model"),
+            ),
+            # A model of its own goes with a plain key, and a plain one with a key of its own.
+            (
+                {PROVIDER: "acme", f"{ACME}MODEL": "acme-model"} | PLAIN,
+                None,
+                ("https://acme.example", "plain-key", "acme-model"),
+            ),
+            (
+                {MODEL: "plain-model", f"{ACME}API_KEY": "acme-key"},
+                "acme",
+                ("https://acme.example", "acme-key", "plain-model"),
+            ),
+            # A dash becomes an underscore, and one name may begin like another.
+            (
+                {f"{TWO}API_KEY": "two-key", f"{TWO}MODEL": "two-model"} | OWN,
+                "acme-two",
+                ("https://two.acme.example", "two-key", "two-model"),
+            ),
+            # `openai` can have variables of its own, too.
+            (
+                {
+                    PROVIDER: "acme",
+                    "WORKBOOK_OPENAI_BASE_URL": "https://o.example",
+                    "WORKBOOK_OPENAI_API_KEY": "o-key",
+                    "WORKBOOK_OPENAI_MODEL": "o-model",
+                }
+                | PLAIN,
+                "openai",
+                ("https://o.example", "o-key", "o-model"),
+            ),
+            # An empty variable is none.
+            (
+                {PROVIDER: "acme", BASE_URL: "", f"{ACME}API_KEY": " "} | PLAIN,
+                None,
+                ("https://acme.example", "plain-key", "plain-model"),
+            ),
+        ],
+    )
+    def test_they_are_used_together(
+        self,
+        values: dict[str, str],
+        provider: str | None,
+        expected: tuple[str, str, str],
+        root: Path,
+    ) -> None:
+        write_env(root, values)
+        settings = load_settings({}, root, root, provider=provider, providers=PROVIDERS)
+        assert settings is not None
+        assert (settings.base_url, settings.api_key, settings.model) == expected
+        assert settings.prefix == (
+            "WORKBOOK_" if settings.api_key == "plain-key" else f"WORKBOOK_{stem(settings)}_"
+        )
+
+    @pytest.mark.parametrize(
+        ("values", "provider", "names", "remark"),
+        [
+            (
+                {PROVIDER: "openai"} | PLAIN,
+                "acme",
+                f"{ACME}API_KEY and {ACME}MODEL are not set",
+                f"{API_KEY} is set, but nothing beside it says that it is for acme, so it is not "
+                "sent to https://acme.example.",
+            ),
+            (
+                PLAIN,
+                "acme",
+                f"{ACME}API_KEY is not set",
+                "so it is not sent to https://acme.example.",
+            ),
+            (
+                {PROVIDER: "acme", f"{ACME}BASE_URL": "https://near.example"} | PLAIN,
+                None,
+                f"{ACME}API_KEY is not set",
+                f"{API_KEY} is set, but that key is for {BASE_URL} only.",
+            ),
+            (
+                {PROVIDER: "openai", "WORKBOOK_OPENAI_API_KEY": "o-key"} | PLAIN | GATEWAY,
+                None,
+                "WORKBOOK_OPENAI_BASE_URL is not set",
+                f"{BASE_URL} is set, but WORKBOOK_OPENAI_API_KEY is not sent there.",
+            ),
+            (
+                {PROVIDER: "openai", f"{ACME}API_KEY": "acme-key", MODEL: "of-openai"},
+                "acme",
+                f"{ACME}MODEL is not set",
+                "",
+            ),
+            ({PROVIDER: "acme"}, None, f"{API_KEY} and {MODEL} are not set", ""),
+            ({PROVIDER: "acme"} | PLAIN, "openai", "WORKBOOK_OPENAI_BASE_URL, ", ""),
+        ],
+    )
+    def test_what_would_send_a_key_to_somebody_else_is_not_used(
+        self, values: dict[str, str], provider: str | None, names: str, remark: str, root: Path
+    ) -> None:
+        write_env(root, values)
+        with pytest.raises(ConfigError) as caught:
+            load_settings({}, root, root, provider=provider, providers=PROVIDERS)
+        assert str(caught.value).startswith(names)
+        assert f"to {root / '.env'}, or to the environment" in str(caught.value)
+        assert remark in str(caught.value)
+
+    def test_a_model_on_the_command_line_comes_before_all(self, root: Path) -> None:
+        settings = load_settings(
+            OWN | PLAIN, root, root, provider="acme", model="chosen", providers=PROVIDERS
+        )
+        assert settings is not None
+        assert settings.model == "chosen"
+        with pytest.raises(ConfigError, match="--model is empty"):
+            load_settings(OWN, root, root, provider="acme", model=" ", providers=PROVIDERS)
+
+    def test_another_provider_is_looked_for_in_the_file_too(self, root: Path) -> None:
+        write_env(root, OWN)
+        environ = {PROVIDER: "openai"} | PLAIN | GATEWAY
+        settings = load_settings(environ, root, root, provider="acme", providers=PROVIDERS)
+        assert settings is not None
+        assert settings.api_key == "acme-key"
+
+    def test_the_place_of_the_choice_is_the_source_of_a_known_address(self, root: Path) -> None:
+        write_env(root, {PROVIDER: "acme"} | PLAIN | OWN)
+        for provider, source in ((None, str(root / ".env")), ("acme", "--provider")):
+            settings = load_settings({}, root, root, provider=provider, providers=PROVIDERS)
+            assert settings is not None
+            assert settings.source == source
+
+    @pytest.mark.parametrize(
+        ("what", "value", "words"),
+        [
+            ("API_KEY", "put-your-key-here", "still holds the placeholder"),
+            ("API_KEY", "two words", "no key has"),
+            ("MODEL", KEY, f"looks like a key. A key belongs into {ACME}API_KEY"),
+            ("MODEL", "human", "--model human only"),
+            ("BASE_URL", "localhost", "is not an address"),
+            ("BASE_URL", f"https://{KEY}@h/v1", f"Credentials belong into {ACME}API_KEY"),
+        ],
+    )
+    def test_a_malformed_value_is_named_by_its_own_variable(
+        self, what: str, value: str, words: str, root: Path
+    ) -> None:
+        write_env(root, {PROVIDER: "acme"} | OWN | {f"{ACME}{what}": value})
+        with pytest.raises(ConfigError) as caught:
+            load_settings({}, root, root, providers=PROVIDERS)
+        assert str(caught.value).startswith(f"{ACME}{what} in {root / '.env'} ")
+        assert words in str(caught.value)
+        assert KEY not in str(caught.value)
+
+    def test_what_another_provider_has_to_be_filled_in_yet_is_left_alone(self, root: Path) -> None:
+        write_env(root, COMPLETE | {f"{ACME}API_KEY": "put-your-key-here"})
+        assert load_settings({}, root, root, providers=PROVIDERS) is not None
+
+
+def stem(settings: Settings) -> str:
+    """How the provider's name is written in a variable."""
+    return settings.provider.upper().replace("-", "_")
+
+
+class TestAStrangeFolderDoesNotChoose:
+    """What a `.env` of another folder may say about where a key goes: nothing."""
+
+    @pytest.mark.parametrize(
+        ("theirs", "mine", "decisive"),
+        [
+            # An address under the provider's name, for the key that you have under that name.
+            (
+                {PROVIDER: "acme", f"{ACME}BASE_URL": "https://evil.example"},
+                OWN,
+                f"{ACME}BASE_URL",
+            ),
+            # The name of a provider, for the plain key that you have for another one.
+            ({PROVIDER: "acme"}, PLAIN, PROVIDER),
+        ],
+    )
+    def test_it_is_refused(
+        self,
+        theirs: dict[str, str],
+        mine: dict[str, str],
+        decisive: str,
+        root: Path,
+        elsewhere: Path,
+    ) -> None:
+        write_env(elsewhere, theirs)
+        with pytest.raises(ConfigError, match="could send your key anywhere") as caught:
+            load_settings(mine, elsewhere, root, providers=PROVIDERS)
+        assert str(caught.value).startswith(f"{decisive} comes from {elsewhere / '.env'}, but ")
+        write_env(elsewhere, theirs | mine)
+        assert load_settings({}, elsewhere, root, providers=PROVIDERS) is not None
+        write_env(root, theirs)
+        assert load_settings(mine, root, root, providers=PROVIDERS) is not None
+
+    def test_a_key_under_a_name_may_go_to_the_address_that_is_known_for_it(
+        self, root: Path, elsewhere: Path
+    ) -> None:
+        write_env(elsewhere, {PROVIDER: "acme"})
+        settings = load_settings(OWN, elsewhere, root, providers=PROVIDERS)
+        assert settings is not None
+        assert settings.base_url == "https://acme.example"
+
+    def test_a_choice_of_the_environment_takes_no_plain_key_out_of_a_file(self, root: Path) -> None:
+        write_env(root, {PROVIDER: "acme-two"} | PLAIN)
+        with pytest.raises(ConfigError, match=f"^{ACME}API_KEY is not set"):
+            load_settings({PROVIDER: "acme"}, root, root, providers=PROVIDERS)
+        assert load_settings({PROVIDER: "acme"} | OWN, root, root, providers=PROVIDERS) is not None
+
+
+class TestFields:
+    """Every field of a provider's record can be set."""
+
+    @pytest.mark.parametrize(
+        ("field", "text", "value"),
+        [
+            ("limit", "4096", 4096),
+            ("limit", "null", None),
+            ("role", "developer", "developer"),
+            ("role", "7", "7"),
+            ("empty", "null", None),
+            ("empty", "'\"\"'", ""),
+            ("pictures", "false", False),
+            ("pictures", "on", True),
+            ("speed", "fast", Speed.FAST),
+            ("body", '{"a": [1, null], "b": "é"}', {"a": [1, None], "b": "é"}),
+            ("headers", '{"x-team": "red one"}', {"x-team": "red one"}),
+        ],
+    )
+    def test_a_value_is_json_or_a_word(
+        self, field: str, text: str, value: object, root: Path
+    ) -> None:
+        for prefix in ("WORKBOOK_", ACME):
+            write_env(root, {PROVIDER: "acme"} | PLAIN, extra=f"{prefix}{field.upper()}={text}\n")
+            settings = load_settings({}, root, root, providers=PROVIDERS)
+            assert settings is not None
+            assert settings.overrides == {field: value}
+            assert settings.unknown == ()
+
+    @pytest.mark.parametrize(
+        ("field", "text", "takes"),
+        [
+            ("limit", "many", "takes a whole number from 1 on, or null."),
+            ("limit", "0", "takes a whole number from 1 on, or null."),
+            ("limit", "1.5", "takes a whole number from 1 on, or null."),
+            ("tools", "null", "takes a whole number from 1 on."),
+            ("pictures", "maybe", "takes true or false."),
+            ("speed", "true", "takes one of slow, fast."),
+            ("body", "{'a': 1}", 'takes a JSON object such as {"temperature": 0}.'),
+            ("body", '{"a": NaN}', "takes a JSON object such as"),
+            ("body", "[1]", "takes a JSON object such as"),
+            ("headers", '{"x-team": 1}', 'takes a JSON object such as {"x-team": "red"}.'),
+            ("headers", r'{"x-team": "a\nb"}', 'takes a JSON object such as {"x-team": "red"}.'),
+            ("headers", '{"x team": "a"}', 'takes a JSON object such as {"x-team": "red"}.'),
+            ("role", KEY, "holds what looks like a key"),
+        ],
+    )
+    def test_a_value_that_is_none_is_named_with_what_the_field_takes(
+        self, field: str, text: str, takes: str, root: Path
+    ) -> None:
+        name = f"{ACME}{field.upper()}"
+        write_env(root, {PROVIDER: "acme"} | PLAIN, extra=f"{name}={text}\n")
+        with pytest.raises(ConfigError) as caught:
+            load_settings({}, root, root, providers=PROVIDERS)
+        assert str(caught.value).startswith(f"{name} in {root / '.env'} {takes}")
+        assert text not in str(caught.value).partition(str(root / ".env"))[2]
+
+    def test_the_providers_own_comes_before_the_plain_one(self, root: Path) -> None:
+        both = {"WORKBOOK_LIMIT": "1", f"{ACME}LIMIT": "2", "WORKBOOK_ROLE": "plain"}
+        settings = load_settings({PROVIDER: "acme"} | PLAIN | both, root, root, providers=PROVIDERS)
+        assert settings is not None
+        assert settings.overrides == {"limit": 2, "role": "plain"}
+
+    def test_what_is_said_for_one_provider_changes_no_other(self, root: Path) -> None:
+        values = {PROVIDER: "openai", f"{TWO}LIMIT": "2", "WORKBOOK_ROLE": "plain"} | OWN
+        settings = load_settings(values, root, root, provider="acme", providers=PROVIDERS)
+        assert settings is not None
+        assert settings.overrides == {}, "plain ones are for the provider of WORKBOOK_PROVIDER"
+
+    def test_a_variable_that_is_none_is_said_with_the_one_that_may_be_meant(
+        self, root: Path
+    ) -> None:
+        write_env(root, {PROVIDER: "acme"} | PLAIN, extra="WORKBOOK_LIMITS=1\nWORKBOOK_NAME=x\n")
+        settings = load_settings({}, root, root, providers=PROVIDERS)
+        assert settings is not None
+        assert settings.unknown == (
+            "WORKBOOK_LIMITS is set, but it is no variable of the workbook; WORKBOOK_LIMIT is one.",
+            "WORKBOOK_NAME is set, but it is no variable of the workbook.",
+        )
+
+    def test_in_the_environment_only_what_looks_misspelt_is_said(self, root: Path) -> None:
+        others = {"WORKBOOK_LIMITS": "1", "WORKBOOK_WORK": "/tmp", "WORKBOOKS": "x"}
+        settings = load_settings(
+            {PROVIDER: "acme"} | PLAIN | others, root, root, providers=PROVIDERS
+        )
+        assert settings is not None
+        (remark,) = settings.unknown
+        assert remark.startswith("WORKBOOK_LIMITS is set, but it is no variable")
+
+    def test_no_repr_holds_what_is_set(self, root: Path) -> None:
+        secret = {"WORKBOOK_HEADERS": '{"x-gateway": "very-secret"}'}
+        settings = load_settings(
+            {PROVIDER: "acme"} | PLAIN | secret, root, root, providers=PROVIDERS
+        )
+        assert settings is not None
+        assert settings.overrides == {"headers": {"x-gateway": "very-secret"}}
+        assert "very-secret" not in repr(settings)

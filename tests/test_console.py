@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,7 +12,16 @@ import pytest
 from chapters import ch02
 from shared.console import Console
 from shared.events import MessageAdded, RunEnded, ToolFinished, ToolStarted
-from shared.messages import AssistantMessage, StopReason, ToolCall, ToolResult, Usage, UserMessage
+from shared.messages import (
+    AssistantMessage,
+    Image,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 from shared.ports import CommandOutcome
 from shared.scripted import Reply, ScriptedModel, call, says
 from shared.testing import FakeApprover, FakeCommands, fake_kit
@@ -150,6 +160,25 @@ async def test_what_the_run_cost_is_added_up() -> None:
     spent = [replace(says("x", call("shell", command="a")), usage=Usage(1000, 20))]
     text = await transcript(*spent, replace(says("Done."), usage=Usage(234, 3)))
     assert "── 2 turns, 1,234 tokens sent, 23 received ─" in text
+
+
+async def test_what_came_from_a_cache_is_counted_beside_it() -> None:
+    spent = replace(says("x", call("shell", command="a")), usage=Usage(1000, 20, 0))
+    text = await transcript(spent, replace(says("Done."), usage=Usage(1234, 3, 900)))
+    assert "── 2 turns, 2,234 tokens sent (900 cached), 23 received ─" in text
+
+
+def test_a_picture_is_one_line_with_its_type_and_size() -> None:
+    out = io.StringIO()
+    console = Console(out, environ={})
+    photo = Image("image/png", base64.b64encode(b"x" * 12_000).decode())
+    console(MessageAdded(UserMessage((Text("What is this?"), photo))))
+    found = ToolResult("c", "look", "", images=(Image("image/\x1bgif", "eHg="),))
+    console(ToolFinished(ToolCall("c", "look", "{}"), found))
+    assert out.getvalue() == (
+        "user    What is this?\n        [picture image/png, 12 KB]\n"
+        "result  (of look, c)\n        [picture image/\\x1bgif, 2 bytes]\n"
+    )
 
 
 def events_of_two_calls_side_by_side() -> Iterable[object]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -43,6 +45,87 @@ def test_settings_are_named_with_their_source_and_never_shown(workbook: Workbook
         assert value not in ended.out
 
 
+@pytest.mark.parametrize(
+    ("values", "words", "text"),
+    [
+        (
+            {},
+            (),
+            "openai (OpenAI Chat Completions, or any server that speaks it), at the address in "
+            "WORKBOOK_BASE_URL",
+        ),
+        (
+            {"WORKBOOK_PROVIDER": "anthropic", "WORKBOOK_BASE_URL": ""},
+            (),
+            "anthropic (Anthropic Messages), at https://api.anthropic.com",
+        ),
+        (
+            {"WORKBOOK_ANTHROPIC_API_KEY": "k", "WORKBOOK_ANTHROPIC_MODEL": "m"},
+            ("--provider", "anthropic"),
+            "anthropic (Anthropic Messages), at https://api.anthropic.com",
+        ),
+        (
+            {"WORKBOOK_STRICT": "on", "WORKBOOK_MAX_TOKENS": "9"},
+            ("--provider", "ollama"),
+            "ollama (Ollama, on this computer), at the address in WORKBOOK_BASE_URL; with your "
+            "own max_tokens, strict",
+        ),
+    ],
+)
+def test_the_provider_is_named_with_where_it_leads(
+    values: dict[str, str],
+    words: tuple[str, ...],
+    text: str,
+    workbook: Workbook,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Plain extras are for the provider of WORKBOOK_PROVIDER, or for whoever is at a plain address.
+    workbook.configure("http://localhost:1234/v1", **values)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    found = findings(workbook, *words)
+    assert found["provider"] == Finding("provider", Status.OK, text)
+    assert found["settings"].status is Status.OK
+
+
+def test_a_provider_that_is_none_is_in_the_way(workbook: Workbook) -> None:
+    workbook.configure("http://localhost:1234/v1")
+    found = findings(workbook, "--provider", "olama", "--live")
+    assert found["settings"].status is Status.BAD
+    assert "Did you mean ollama?" in found["settings"].text
+    assert not any("no variable" in each.text for each in found.values()), "an option is none"
+    assert found["live"].text.startswith("Not tried")
+
+
+def test_a_value_that_a_field_does_not_take_is_in_the_way(
+    workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workbook.configure("http://localhost:1234/v1")
+    monkeypatch.setenv("WORKBOOK_STRICT", "perhaps")
+    found = findings(workbook)
+    assert found["settings"].status is Status.BAD
+    expected = "WORKBOOK_STRICT in the environment takes one of omit, off, on."
+    assert found["settings"].text == expected
+
+
+def test_what_gemini_needs_is_a_note_until_gemini_is_chosen(
+    workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without(name: str) -> object:
+        if name.startswith("google"):
+            raise ModuleNotFoundError(name)
+        return find_spec(name)
+
+    monkeypatch.setattr("labs.doctor.find_spec", without)
+    workbook.configure("http://localhost:1234/v1")
+    found = findings(workbook)
+    assert found["gemini"].status is Status.NOTE
+    assert found["gemini"].text.endswith("pip install -e '.[gemini]'")
+    assert found["settings"].status is Status.OK
+    for name in ("gemini", "gemini-3"):
+        assert findings(workbook, "--provider", name)["settings"].status is Status.BAD
+
+
 def test_where_a_file_counts_its_path_is_given(workbook: Workbook) -> None:
     (workbook.here / ".env").write_text("WORKBOOK_MODEL=m\n", encoding="utf-8")
     found = findings(workbook)
@@ -77,6 +160,19 @@ def test_an_unencrypted_way_to_another_machine_is_pointed_out(workbook: Workbook
     assert "unencrypted" in found.text
 
 
+def test_so_is_one_under_the_name_of_a_provider(
+    workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workbook.configure("http://localhost:1234/v1")
+    own = {"BASE_URL": "http://10.0.0.7:11434/v1", "API_KEY": "k", "MODEL": "m"}
+    for what, value in own.items():
+        monkeypatch.setenv(f"WORKBOOK_OLLAMA_{what}", value)
+    assert findings(workbook)["settings"].status is Status.OK
+    found = findings(workbook, "--provider", "ollama")["settings"]
+    assert found.status is Status.NOTE
+    assert found.text.startswith("WORKBOOK_OLLAMA_BASE_URL begins with http")
+
+
 def test_what_is_missing_is_in_the_way_and_said_with_a_remedy(
     workbook: Workbook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +184,16 @@ def test_what_is_missing_is_in_the_way_and_said_with_a_remedy(
     assert found["pytest"].status is Status.NOTE
     assert found["shell"].status is Status.BAD
     assert "Something is in the way" in workbook("doctor").out
+
+
+def test_settings_that_take_a_package_to_read_are_no_trouble_without_it(
+    workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workbook.configure("http://localhost:1234/v1")
+    monkeypatch.setenv("WORKBOOK_MAX_TOKENS", "9")
+    monkeypatch.setitem(sys.modules, "pydantic", None)
+    found = findings(workbook)["settings"]
+    assert found == Finding("settings", Status.NOTE, "Not checked: pydantic is missing.")
 
 
 def test_an_old_python_is_in_the_way(workbook: Workbook, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +228,21 @@ class TestLive:
     def test_a_provider_that_answers(self, workbook: Workbook) -> None:
         found = self.ask(workbook, Answer(completion(text="ready")))
         assert found == Finding("live", Status.OK, "a-model answered and accepts tools, 18 tokens")
+
+    @pytest.mark.parametrize(
+        ("provider", "body"),
+        [
+            ("anthropic", {"stop_reason": "end_turn", "content": [{"type": "text", "text": "y"}]}),
+            ("deepseek", completion(text="ready")),
+        ],
+    )
+    def test_another_provider_that_answers(
+        self, provider: str, body: dict[str, object], workbook: Workbook
+    ) -> None:
+        with ProviderServer(Answer({"type": "message", **body})) as server:
+            workbook.configure(server.base_url)
+            found = findings(workbook, "--live", "--provider", provider)["live"]
+        assert found.status is Status.OK, found
 
     @pytest.mark.parametrize(
         ("answer", "sentence"),

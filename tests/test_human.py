@@ -16,7 +16,7 @@ from labs.human import HumanLeft, HumanModel
 from labs.line_reader import LineReader
 from shared.events import fan_out
 from shared.history import History
-from shared.messages import Request, ToolResult, UserMessage
+from shared.messages import Image, Request, Text, ToolResult, UserMessage
 from shared.plan import Kit, Plan
 from shared.ports import CommandOutcome
 from shared.screen import Screen
@@ -148,6 +148,17 @@ async def test_json_is_the_request_as_it_goes_over_the_wire() -> None:
     shown = sitting.after("> :json\n").partition("\n> ")[0]
     request = Request([UserMessage("what is there?")], (SPEC,))
     assert json.loads(shown) == to_body(request, "human")
+
+
+async def test_a_picture_is_one_line_with_its_type_and_size() -> None:
+    sitting = Sitting("Nice.\n\n")
+    photo = Image("image/png", "eHh4eA==")
+    asked = UserMessage((Text("What is this?"), photo))
+    shown = ToolResult("c1", "look", "", images=(photo,))
+    await sitting.model.reply(Request((asked, shown)), SILENCE)
+    line = "           [picture image/png, 4 bytes]\n"
+    assert f"user       What is this?\n{line}" in sitting.screen
+    assert f"tool       (c1)\n{line}" in sitting.screen
 
 
 async def test_tools_shows_each_schema_and_all_shows_everything_again() -> None:

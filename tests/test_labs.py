@@ -10,19 +10,39 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 import labs
-from chapters import ch01, ch02, ch03
+from chapters import ch01, ch02, ch03, ch04
 from chapters.ch03.boundary import WorkspaceBoundary
-from labs import ch01_loop_and_shell, ch02_file_tools, ch03_permissions
+from chapters.ch04 import live as ch04_live
+from chapters.ch04 import repair as ch04_repair
+from chapters.ch04.downloads import list_download_files
+from chapters.ch04.names_and_ids import CallIds
+from chapters.ch04.one_round import OneRound, answer_with_one_tool_round
+from chapters.ch04.provider import Target
+from labs import (
+    ch01_loop_and_shell,
+    ch02_file_tools,
+    ch03_permissions,
+    ch04_providers,
+    provider_tour,
+    round_by_hand,
+)
 from labs.terminal import AlwaysYes
 from shared.decision import Behaviour, Decision
 from shared.errors import ToolError
+from shared.messages import (
+    AssistantMessage,
+    Origin,
+    ToolCall,
+)
 from shared.plan import Kit, Plan
-from shared.ports import WorkspaceFiles
-from shared.tools import Invoke, PreparedCall, Returned, ToolLayer
+from shared.ports import Model, WorkspaceFiles
+from shared.scripted import ScriptedModel, call, last_result, says
+from shared.tools import Invoke, PreparedCall, Returned, Tool, ToolLayer
 
 pytestmark = pytest.mark.anyio
 
@@ -294,3 +314,179 @@ async def test_lab_three_notices_a_boundary_that_lets_everything_pass(
     assert "deny: the boundary stopped the way out" in await failed_facts(
         ch03_permissions, ch03.plan
     )
+
+
+# Lab 4
+
+Round = Callable[[Model, list[Tool], str], Awaitable[OneRound]]
+
+
+async def round_after_round(model: Model, tools: list[Tool], question: str) -> OneRound:
+    """Does not stop: what is asked for again is asked about again."""
+    outcome = await answer_with_one_tool_round(model, tools, question)
+    if outcome.asks_again:
+        await tools[0].handler(tools[0].validate({}))
+        return await answer_with_one_tool_round(model, tools, question)
+    return outcome
+
+
+async def round_of_its_own(model: Model, tools: list[Tool], question: str) -> OneRound:
+    """Runs the last call as well, and tells nobody."""
+    outcome = await answer_with_one_tool_round(model, tools, question)
+    if outcome.asks_again:
+        await tools[0].handler(tools[0].validate({}))
+    return outcome
+
+
+async def answer_from_nowhere(model: Model, tools: list[Tool], question: str) -> OneRound:
+    outcome = await answer_with_one_tool_round(model, tools, question)
+    reply = says("There are two: a.pdf and b.pdf")
+    return OneRound((*outcome.messages[:-1], reply), reply)
+
+
+async def no_round(model: Model, tools: list[Tool], question: str) -> OneRound:
+    reply = says("I cannot look.")
+    return OneRound((reply,), reply)
+
+
+@pytest.mark.parametrize(
+    ("broken", "fact"),
+    [
+        (round_after_round, "the model was asked twice at most"),
+        (round_after_round, "the second question was left with an open call"),
+        (round_of_its_own, "for each of them the tool ran once"),
+        (answer_from_nowhere, "the answer holds the names, which are new in every run"),
+        (no_round, "the first question took four messages"),
+        (no_round, "the result names the PDFs, and nothing that only looks like one"),
+    ],
+)
+async def test_lab_four_notices_a_broken_round(
+    broken: Round, fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(round_by_hand, "answer_with_one_tool_round", broken)
+    assert fact in await failed_facts(ch04_providers, ch04.plan)
+
+
+def listing(change: Callable[[str], str]) -> Callable[[WorkspaceFiles], Tool]:
+    """The tool of the chapter, with something done to what it returns."""
+
+    def define(files: WorkspaceFiles) -> Tool:
+        tool = list_download_files(files)
+
+        async def handler(arguments: Any) -> str:
+            return change(str(await tool.handler(arguments)))
+
+        return dataclasses.replace(tool, handler=handler)
+
+    return define
+
+
+@pytest.mark.parametrize(
+    ("suffix", "fact"),
+    [
+        ("\nfolder.pdf", "the result names the PDFs, and nothing that only looks like one"),
+        ("\nin {folder}/downloads", "no message says where the folder is"),
+    ],
+)
+async def test_lab_four_notices_a_broken_tool(
+    suffix: str, fact: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextlib.contextmanager
+    def folder(**_: object) -> Iterator[Path]:
+        yield tmp_path
+
+    added = suffix.format(folder=tmp_path)
+    monkeypatch.setattr(ch04_providers, "throw_away_folder", folder)
+    monkeypatch.setattr(
+        round_by_hand, "list_download_files", listing(lambda text: f"{text}{added}")
+    )
+    assert fact in await failed_facts(ch04_providers, ch04.plan)
+
+
+async def test_lab_four_notices_a_result_that_was_not_read() -> None:
+    failed = await failed_facts(ch04_providers, with_layer(ch04.plan, canned))
+    assert "the answer holds the code word" in failed
+    assert "the word read at the first provider is in the request to the second" in failed
+
+
+def renamed(reply: AssistantMessage, *_: object) -> AssistantMessage:
+    """The reply with ids of our own, where its provider will not know them again."""
+    content = [
+        dataclasses.replace(part, id=f"own_{uuid4().hex}") if isinstance(part, ToolCall) else part
+        for part in reply.content
+    ]
+    return dataclasses.replace(reply, content=tuple(content))
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "broken", "fact"),
+    [
+        (
+            CallIds,
+            "assign",
+            lambda self, call_id: call_id,
+            "an id that a provider does not take was rewritten for it",
+        ),
+        (
+            CallIds,
+            "assign",
+            lambda self, call_id: call_id,
+            "no provider has anything to refuse",
+        ),
+        (
+            ch04_repair,
+            "result_of",
+            lambda call, result, target: result,
+            "each call was answered once, under the id that it was sent with",
+        ),
+        (ch04_repair, "SENT_BACK", frozenset(), "each request held every call so far"),
+        (ch04_live, "finish", renamed, "in our own history every id is as it came"),
+        (
+            Target,
+            "origin",
+            Origin("", "", "always at home"),
+            "a signed thought went back to its own provider, and to nobody else",
+        ),
+        (
+            Target,
+            "origin",
+            property(lambda self: Origin("", "", f"never at home: {uuid4()}")),
+            "a signed thought went back to its own provider, and to nobody else",
+        ),
+        (
+            provider_tour,
+            "ANSWERS",
+            {**provider_tour.ANSWERS, provider_tour.RESPONSES: ()},
+            "each provider was asked in its turn",
+        ),
+    ],
+)
+async def test_lab_four_notices_a_broken_adapter(
+    where: object, name: str, broken: object, fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, name, broken)
+    assert fact in await failed_facts(ch04_providers, ch04.plan)
+
+
+async def test_lab_four_goes_without_gemini_where_its_client_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ch04_providers, "gemini_is_installed", lambda: False)
+    out = io.StringIO()
+    assert await ch04_providers.run(out=out), out.getvalue()
+    assert "Gemini is left out: google-genai is not installed." in out.getvalue()
+    assert "asked   Google Gemini" not in out.getvalue()
+
+
+async def test_lab_four_with_a_live_model_stays_at_one_provider() -> None:
+    """A model that answers whatever it is asked stands for the one in a .env."""
+    script = [
+        *round_by_hand.one_round(),
+        says("There is only one round in me."),
+        says(call("read_file", path="word.txt")),
+        lambda request: says(f"It is {last_result(request).text.strip()}."),
+    ]
+    out = io.StringIO()
+    assert await ch04_providers.run(live=ScriptedModel(script), out=out), out.getvalue()
+    assert "2. The same task at your provider only" in out.getvalue()
+    assert "Local servers" not in out.getvalue()

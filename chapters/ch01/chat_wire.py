@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from chapters.ch01.dispatch import LONE_SURROGATE, parse_arguments
@@ -116,6 +117,15 @@ def from_wire(body: object, taken: Iterable[str], new_id: Callable[[], str]) -> 
 
     Each call gets an id that is not in `taken` and not used twice, from `new_id` if need be.
     """
+    reply, used = reply_of(body), set(taken)
+    content = [
+        own_id(part, used, new_id) if isinstance(part, ToolCall) else part for part in reply.content
+    ]
+    return replace(reply, content=tuple(content))
+
+
+def reply_of(body: object) -> AssistantMessage:
+    """A whole answer as our message, with call ids as they came: "" where there was none."""
     choices = field(body, "choices", list)
     if not choices:
         raise UnreadableReply("`choices` is empty")
@@ -123,7 +133,7 @@ def from_wire(body: object, taken: Iterable[str], new_id: Callable[[], str]) -> 
     refusal = message.get("refusal")
     refusal = clean(refusal) if isinstance(refusal, str) else ""
     texts = [Text(text) for text in (text_of(message.get("content")), refusal) if text]
-    calls = calls_of(message, set(taken), new_id)
+    calls = calls_of(message)
     finish = clean(str(choices[0].get("finish_reason") or ""))
     if refusal:
         stop, finish = StopReason.REFUSAL, "refusal"
@@ -136,8 +146,17 @@ def from_wire(body: object, taken: Iterable[str], new_id: Callable[[], str]) -> 
     return AssistantMessage((*texts, *calls), stop, finish, usage_of(body))
 
 
-def calls_of(message: dict[str, Any], taken: set[str], new_id: Callable[[], str]) -> list[ToolCall]:
-    """The calls of a message, each with a name (maybe of no tool) and an id of its own."""
+def own_id(call: ToolCall, taken: set[str], new_id: Callable[[], str]) -> ToolCall:
+    """The call with an id that is not in `taken`, which it is added to."""
+    call_id = call.id
+    while not call_id or call_id in taken:
+        call_id = new_id()
+    taken.add(call_id)
+    return replace(call, id=call_id)
+
+
+def calls_of(message: dict[str, Any]) -> list[ToolCall]:
+    """The calls of a message, each with a name, maybe of no tool."""
     wire = message.get("tool_calls") or []
     if not wire and message.get("function_call"):  # how it was before several calls were possible
         wire = [{"function": message["function_call"]}]
@@ -151,14 +170,13 @@ def calls_of(message: dict[str, Any], taken: set[str], new_id: Callable[[], str]
         if not isinstance(function, dict):
             raise UnreadableReply("the function of a tool call is not an object")
         call_id, name = entry.get("id"), function.get("name")
-        call_id = clean(call_id) if isinstance(call_id, str) else ""
-        while not call_id or call_id in taken:
-            call_id = new_id()
-        taken.add(call_id)
-        name = clean(name) if isinstance(name, str) else ""
         arguments = arguments_of(function.get("arguments", function.get("input")))
-        calls.append(ToolCall(call_id, name, arguments))
+        calls.append(ToolCall(_word(call_id), _word(name), arguments))
     return calls
+
+
+def _word(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
 
 
 def arguments_of(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,7 @@ class Connection:
 
     `timeout` is for a whole request, `connect_timeout` for reaching the server, both in seconds.
     Raises ConfigError if the key or the address cannot be used at all. `transport` takes the place
-    of the network.
+    of the network, `headers` are sent with every request.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Connection:
         timeout: float = 300.0,
         connect_timeout: float = 10.0,
         transport: httpx2.AsyncBaseTransport | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         endpoint.check()
         self.endpoint = endpoint
@@ -56,6 +57,7 @@ class Connection:
         self._timeout = timeout
         self._connect_timeout = connect_timeout
         self._transport = transport
+        self._headers = dict(headers or {})
         self._sdk: Sdk | None = None
 
     async def post(self, content: bytes) -> tuple[int, bytes]:
@@ -73,7 +75,10 @@ class Connection:
         try:
             async with asyncio.timeout(self._timeout):
                 answer = await sdk.client.post(
-                    self.endpoint.path, content=content, cast_to=httpx2.Response
+                    self.endpoint.path,
+                    content=content,
+                    cast_to=httpx2.Response,
+                    options={"headers": self._headers},
                 )
                 return answer.status_code, answer.content
         except TimeoutError:
@@ -128,4 +133,5 @@ def openai_client(endpoint: Endpoint, connect_timeout: float, below: httpx2.Asyn
     )
     # The SDK fills these from OPENAI_* variables, whoever the provider is.
     client.organization = client.project = None
+    client._custom_headers = {}  # they may even hold another key
     return Sdk(openai, client)

@@ -26,7 +26,8 @@ class OpenAIChat:
 
     `timeout` is for a whole request, `connect_timeout` for reaching the server, both in seconds.
     Raises ConfigError if the key or the address cannot be used at all, ProviderError for a request
-    that brought no reply. Nothing is sent twice: retrying is a model layer's business.
+    that brought no reply; their messages name the settings, which begin with `prefix`. Nothing is
+    sent twice: retrying is a model layer's business.
     """
 
     def __init__(
@@ -38,8 +39,9 @@ class OpenAIChat:
         timeout: float = 300.0,
         connect_timeout: float = 10.0,
         new_id: Callable[[], str] = mint_id,
+        prefix: str = "WORKBOOK_",
     ) -> None:
-        self._endpoint = Endpoint(base_url.strip(), api_key.strip(), model)
+        self._endpoint = Endpoint(base_url.strip(), api_key.strip(), model, prefix=prefix)
         self._connection = Connection(
             self._endpoint, openai_client, timeout=timeout, connect_timeout=connect_timeout
         )

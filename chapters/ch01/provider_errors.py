@@ -28,7 +28,9 @@ TOO_LONG = re.compile(
 # What an error inside an answer of status 200 says of itself, first match first.
 MEANT = (
     (r"(?i)rate.?limit|too.?many", 429),
+    (r"(?i)permission", 403),
     (r"(?i)auth|api.?key", 401),
+    (r"(?i)too.?large", 413),
     (r"(?i)not.?found", 404),
     (r"(?i)invalid|bad.?request|context", 400),
 )

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
 @click.command("doctor", short_help="Check what the workbook needs.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of text.")
 @click.option("--live", is_flag=True, help="Also send one tiny request to the model in your .env.")
+@click.option("--provider", metavar="NAME", help="Another provider than WORKBOOK_PROVIDER.")
 @click.pass_context
-def command(ctx: click.Context, as_json: bool, live: bool) -> None:
+def command(ctx: click.Context, as_json: bool, live: bool, provider: str | None) -> None:
     """Check what the workbook needs: Python, packages, shell, settings, terminal.
 
-    Says which settings there are and where they come from, never what is in them.
+    Says which provider is chosen, which settings there are and where they come from, never what is
+    in them.
 
     With --json: {"ok": …, "findings": [{"name", "status", "text"}]}, status ok, note or bad.
 
@@ -26,9 +28,9 @@ def command(ctx: click.Context, as_json: bool, live: bool) -> None:
     """
     from labs.doctor import Status, examine
 
-    findings = list(examine())
+    findings = list(examine(provider=provider))
     if live:
-        findings.append(_live(findings))
+        findings.append(_live(findings, provider))
     fine = all(finding.status is not Status.BAD for finding in findings)
     if as_json:
         rows = [
@@ -40,7 +42,7 @@ def command(ctx: click.Context, as_json: bool, live: bool) -> None:
     ctx.exit(0 if fine else 1)
 
 
-def _live(findings: list[Finding]) -> Finding:
+def _live(findings: list[Finding], provider: str | None) -> Finding:
     import asyncio
 
     from labs.doctor import Finding, Status, try_live
@@ -48,7 +50,7 @@ def _live(findings: list[Finding]) -> Finding:
     needed = {"python", "packages", "dependencies", "settings"}
     if any(each.name in needed and each.status is Status.BAD for each in findings):
         return Finding("live", Status.NOTE, "Not tried: something else has to be put right first.")
-    return asyncio.run(try_live())
+    return asyncio.run(try_live(provider=provider))
 
 
 def _print(findings: list[Finding], fine: bool) -> None:

@@ -12,9 +12,12 @@ from labs.chapter_number import CHAPTER
 @click.command("lab", short_help="Run the lab of a chapter and check its facts.")
 @click.argument("chapter", type=CHAPTER, metavar="N")
 @click.option("--live", is_flag=True, help="Ask the model in your .env, not the scripted one.")
+@click.option(
+    "--provider", metavar="NAME", help="With --live: another provider than WORKBOOK_PROVIDER."
+)
 @click.option("--keep", is_flag=True, help="Keep the workspace afterwards, and say where it is.")
 @click.pass_context
-def command(ctx: click.Context, chapter: int, live: bool, keep: bool) -> None:
+def command(ctx: click.Context, chapter: int, live: bool, provider: str | None, keep: bool) -> None:
     """Run the lab of chapter N: a real run of its agent, then the facts, each one checked.
 
     The loop, the tools and the files are real; the workspace is thrown away afterwards. The model
@@ -24,10 +27,13 @@ def command(ctx: click.Context, chapter: int, live: bool, keep: bool) -> None:
     """
     import asyncio
 
-    ctx.exit(0 if asyncio.run(_run(chapter, live=live, keep=keep)) else 1)
+    if provider is not None and not live:
+        raise click.UsageError("--provider goes with --live: without it, no provider is asked.")
+    held = asyncio.run(_run(chapter, live=live, provider=provider, keep=keep))
+    ctx.exit(0 if held else 1)
 
 
-async def _run(chapter: int, *, live: bool, keep: bool) -> bool:
+async def _run(chapter: int, *, live: bool, provider: str | None, keep: bool) -> bool:
     from labs.catalog import lab_of
 
     lab = lab_of(chapter)
@@ -37,5 +43,6 @@ async def _run(chapter: int, *, live: bool, keep: bool) -> bool:
     from labs.kit import open_model
     from labs.provider import configured
 
-    async with open_model(configured(chapter=chapter)) as model:
+    settings = configured(provider=provider, chapter=chapter)
+    async with open_model(settings, chapter) as model:
         return bool(await lab.run(live=model, keep=keep, out=sys.stdout))

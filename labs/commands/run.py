@@ -13,6 +13,7 @@ from labs.chapter_number import CHAPTER
 
 if TYPE_CHECKING:
     from labs.task import Outcome, Task
+    from shared.messages import Usage
     from shared.screen import Screen
 
 EXAMPLE = '--prompt "list the files"'
@@ -28,6 +29,11 @@ EXAMPLE = '--prompt "list the files"'
     metavar="DIR",
     default=".",
     help="Where the agent works. Without this: the current directory.",
+)
+@click.option(
+    "--provider",
+    metavar="NAME",
+    help="Another provider than WORKBOOK_PROVIDER; see .env.example for their names.",
 )
 @click.option(
     "--model",
@@ -66,6 +72,7 @@ def command(
     chapter: int,
     prompt: str,
     workspace: str,
+    provider: str | None,
     model: str | None,
     max_turns: int,
     approve: str | None,
@@ -99,7 +106,8 @@ def command(
       answer   the final text; null if there is none
       partial  what came of a reply that broke off; mostly ""
       turns    how often the model was asked
-      usage    {"input_tokens": …, "output_tokens": …} in all; null if unknown
+      usage    {"input_tokens": …, "output_tokens": …} in all; null if unknown;
+               "cached_tokens": … besides, if some of the input came from a cache
       error    null, or {"type": …, "message": …}
       exit     the exit code
 
@@ -125,7 +133,9 @@ def command(
             f"standard input. Give the task here: {EXAMPLE}"
         )
     text = _checked(_standard_input() if prompt == "-" else prompt)
-    settings = None if human else configured(model=model, chapter=chapter)
+    if human and provider is not None:
+        raise click.UsageError("With --model human nobody else is asked: leave out --provider.")
+    settings = None if human else configured(provider=provider, model=model, chapter=chapter)
     permissions = permissions_of(
         chapter, folder, yes=yes, approve=approve, rules=rules, audit=audit
     )
@@ -209,16 +219,19 @@ def _report(outcome: Outcome, screen: Screen, *, as_json: bool) -> None:
 
 
 def _as_json(outcome: Outcome) -> str:
-    usage = outcome.usage
     error = {"type": outcome.error, "message": outcome.message} if outcome.error else None
     return json.dumps(
         {
             "answer": outcome.answer,
             "partial": outcome.partial,
             "turns": outcome.turns,
-            "usage": usage
-            and {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+            "usage": outcome.usage and _counted(outcome.usage),
             "error": error,
             "exit": outcome.exit,
         }
     )
+
+
+def _counted(usage: Usage) -> dict[str, int]:
+    counted = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    return counted | ({"cached_tokens": usage.cached_tokens} if usage.cached_tokens else {})

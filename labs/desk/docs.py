@@ -6,6 +6,7 @@ In a Markdown file, between a marker and `<!-- [[[end]]] -->`:
     <!-- [[[cog console("workbook list") ]]] -->
     <!-- [[[cog console("workbook exercise 1/echo_model", "workbook check", code=1) ]]] -->
     <!-- [[[cog chapter_map() ]]] -->
+    <!-- [[[cog wire_decisions() ]]] -->
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from pathlib import Path
 
 from labs.desk.book import Book, DeskError
 from labs.desk.chunks import chunks
+from labs.desk.decision_table import decision_table
 from labs.desk.excerpt import cut_region, fenced
 from labs.desk.transcript import run_commands
+
+DECISIONS = "tests/vectors/decisions.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +89,7 @@ def generate(book: Book, path: Path) -> Page:
         "region": lambda file, name: cut_region(book.root, file, name),
         "console": lambda *commands, **options: console(book, *commands, **options),
         "chapter_map": chapter_map,
+        "wire_decisions": lambda: decision_table(book.root / DECISIONS),
         "exercise_map": lambda chapter: exercise_map(book, int(chapter)),
     }
     try:

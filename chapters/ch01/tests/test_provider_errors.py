@@ -116,6 +116,8 @@ def test_the_words_of_the_provider_are_kept_for_a_program() -> None:
         ({"code": "insufficient_quota", "message": "No."}, "billing", False),
         ({"type": "rate_limit_error", "message": "No."}, "Too many", True),
         ({"type": "invalid_request_error", "message": "No."}, "WORKBOOK_MODEL", False),
+        ({"type": "permission_error", "message": "No."}, "WORKBOOK_API_KEY", False),
+        ({"type": "request_too_large", "message": "No."}, "too large", False),
         ({"type": "server_error", "message": "No."}, "Try again", True),
         ("overloaded", "overloaded", True),
         (7, "7", True),

@@ -1,0 +1,1 @@
+"""Exercise: one more compatible server, described by its record and by nothing else."""

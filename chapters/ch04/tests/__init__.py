@@ -1,0 +1,1 @@
+"""What chapter 4 promises."""

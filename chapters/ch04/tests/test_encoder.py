@@ -1,0 +1,185 @@
+"""The encoder: the same bytes as a body made anew, and each message is encoded once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chapters.ch04 import encoder
+from chapters.ch04.adapters import wire_of
+from chapters.ch04.chat import CHAT
+from chapters.ch04.encoder import Encoder
+from chapters.ch04.known_servers import KNOWN
+from chapters.ch04.provider import Api, Cache, Provider, Target
+from chapters.ch04.repair import Group
+from chapters.ch04.tests.histories import histories
+from chapters.ch04.wire import Wire, encode, to_body
+from shared.errors import ConfigError
+from shared.history import History
+from shared.messages import (
+    AssistantMessage,
+    Message,
+    Request,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserMessage,
+)
+
+TARGETS = [
+    Target(KNOWN[name], "a-model") for name in ("openai", "openai-responses", "anthropic", "gemini")
+]
+BY_API = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.provider.name)
+TOOLS = (ToolSpec("t", "d", {"type": "object", "properties": {}}),)
+CHAT_TARGET = TARGETS[0]
+
+
+def conversation(turns: int) -> list[Message]:
+    said: list[Message] = []
+    for turn in range(turns):
+        call = ToolCall(f"c{turn}", "t", '{"turn": "ü"}')
+        said.append(UserMessage(f"question {turn}"))
+        said.append(AssistantMessage((Text("see"), call), StopReason.TOOL_USE))
+        said.append(ToolResult(call.id, "t", f"result {turn}"))
+        said.append(AssistantMessage((Text(f"answer {turn}"),)))
+    return said
+
+
+def anew(messages: Sequence[Message], target: Target, system: str = "") -> Any:
+    return to_body(wire_of(target.provider.api), Request(messages, TOOLS, system), target)
+
+
+@BY_API
+def test_each_request_is_what_it_would_be_without_a_memory(target: Target) -> None:
+    history, once = History(), Encoder(wire_of(target.provider.api), target)
+    for message in [*conversation(3), UserMessage("and?")]:
+        history.append(message)
+        body = once.body(Request(history.view(), TOOLS, "SYS"))
+        assert body == encode(json.loads(body))
+        assert json.loads(body) == anew(history.view(), target, "SYS")
+
+
+@BY_API
+@settings(max_examples=50)
+@given(data=st.data())
+def test_also_for_histories_that_have_seen_the_worst(target: Target, data: st.DataObject) -> None:
+    messages = data.draw(histories(target))
+    once = Encoder(wire_of(target.provider.api), target)
+    for length in range(len(messages) + 1):
+        request = Request(messages[:length], TOOLS)
+        assert json.loads(once.body(request)) == anew(messages[:length], target)
+
+
+def counting(seen: Counter[str]) -> Wire:
+    def items(group: Group, target: Target) -> list[Any]:
+        seen.update([repr(message) for message in group.messages])
+        return CHAT.items(group, target)
+
+    return replace(CHAT, items=items)
+
+
+def test_a_message_is_turned_into_items_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, encoded = Counter[str](), Counter[str]()
+
+    def encode_and_count(value: Any) -> bytes:
+        encoded.update([json.dumps(value)])
+        return encode(value)
+
+    monkeypatch.setattr(encoder, "encode", encode_and_count)
+    history, once = History(), Encoder(counting(seen), CHAT_TARGET)
+    for message in conversation(50):
+        history.append(message)
+        if not isinstance(message, AssistantMessage):
+            once.body(Request(history.view()))
+    assert max(seen.values()) == 1
+    # The last group is encoded again while it is the last one: it may carry a mark.
+    assert max(number for text, number in encoded.items() if "role" in text) <= 2
+
+
+def test_the_mark_on_the_last_message_moves_on() -> None:
+    target = Target(replace(KNOWN["anthropic"], cache=Cache.SHORT), "a-model")
+    history, once = History(), Encoder(wire_of(Api.ANTHROPIC), target)
+    for message in conversation(2):
+        history.append(message)
+        marks = once.body(Request(history.view())).count(b"cache_control")
+        is_answer = isinstance(message, AssistantMessage) and not message.calls
+        assert marks == (0 if is_answer else 1)
+
+
+def view(*messages: Message) -> Sequence[Message]:
+    return History(messages).view()
+
+
+FIRST, SECOND = UserMessage("first"), UserMessage("second")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([FIRST, SECOND], [FIRST]),
+        ([FIRST], [SECOND]),
+        ([FIRST, SECOND], [SECOND, FIRST]),
+        ([FIRST], []),
+        ([FIRST], [UserMessage("first"), SECOND]),
+    ],
+    ids=["shorter", "another", "another order", "nothing", "equal but not the same"],
+)
+@pytest.mark.parametrize("kind", [list, lambda messages: view(*messages)], ids=["list", "view"])
+def test_another_history_starts_over(before: Any, after: Any, kind: Any) -> None:
+    once = Encoder(CHAT, CHAT_TARGET)
+    once.body(Request(kind(before)))
+    assert json.loads(once.body(Request(kind(after), TOOLS))) == anew(after, CHAT_TARGET)
+
+
+def test_a_view_of_an_earlier_time_starts_over() -> None:
+    history, once = History([FIRST]), Encoder(CHAT, CHAT_TARGET)
+    early = history.view()
+    history.append(SECOND)
+    once.body(Request(history.view()))
+    assert json.loads(once.body(Request(early, TOOLS))) == anew([FIRST], CHAT_TARGET)
+
+
+@BY_API
+def test_other_tools_and_another_system_prompt_are_noticed(target: Target) -> None:
+    wire, messages = wire_of(target.provider.api), view(FIRST)
+    once = Encoder(wire, target)
+    for tools, system in ((TOOLS, ""), ((), ""), ((), "SYS"), (TOOLS, "SYS")):
+        request = Request(messages, tools, system)
+        assert json.loads(once.body(request)) == to_body(wire, request, target)
+
+
+def test_it_knows_the_call_ids_of_the_history_and_forgets_those_of_another() -> None:
+    once, messages = Encoder(CHAT, CHAT_TARGET), conversation(2)
+    once.body(Request(messages))
+    assert once.taken == {"c0", "c1"}
+    once.body(Request([FIRST]))
+    assert once.taken == set()
+
+
+def test_a_request_that_cannot_be_sent_leaves_no_trace() -> None:
+    once = Encoder(CHAT, Target(Provider("small", Api.CHAT, "", max_tools=1), "a-model"))
+    with pytest.raises(ConfigError):
+        once.body(Request([FIRST], TOOLS * 2))
+    assert json.loads(once.body(Request([FIRST, SECOND])))["messages"] == [
+        {"role": "user", "content": "first"},
+        {"role": "user", "content": "second"},
+    ]
+
+
+def test_the_cost_of_a_turn_does_not_grow_with_the_conversation() -> None:
+    seen = Counter[str]()
+    history, once = History(conversation(200)), Encoder(counting(seen), CHAT_TARGET)
+    once.body(Request(history.view()))
+    before = seen.total()
+    history.append(UserMessage("next"))
+    once.body(Request(history.view()))
+    assert seen.total() - before == 1
