@@ -17,7 +17,7 @@ from shared.errors import ConfigError, ProviderError
 if TYPE_CHECKING:
     import httpx2
 
-    from chapters.ch04.prepared_client import Exchange
+    from chapters.ch04.gemini_http import Exchange
 
 
 # region: connection
@@ -54,7 +54,7 @@ class GeminiConnection:
 
         Raises ProviderError if there is no answer, or one with an error status.
         """
-        from chapters.ch04.prepared_client import Exchange
+        from chapters.ch04.gemini_http import Exchange
 
         exchange = Exchange(content)
         failure = await self._send(exchange)
@@ -69,7 +69,7 @@ class GeminiConnection:
         import httpx2
 
         from chapters.ch01.bounded_client import AnswerTooLarge
-        from chapters.ch04.prepared_client import EXCHANGE
+        from chapters.ch04.gemini_http import EXCHANGE
 
         opened = self._opened = self._opened or self._open()
         token = EXCHANGE.set(exchange)
@@ -106,7 +106,7 @@ class GeminiConnection:
             await opened.below.aclose()  # the SDK leaves open what it was given
 
     def _open(self) -> Opened:
-        from chapters.ch04.prepared_client import PreparedClient
+        from chapters.ch04.gemini_http import PreparedClient
 
         below = PreparedClient(
             max_bytes=MAX_ANSWER_BYTES,

@@ -17,9 +17,9 @@ from chapters.ch04.conformance.readers import read
 from chapters.ch04.conformance.rows import Json, Row
 from chapters.ch04.conformance.verdicts import Difference, differ
 from chapters.ch04.names_and_ids import wire_name
-from chapters.ch04.openai_refusals import UNPAIRED
 from chapters.ch04.provider import Api, Provider, Target
 from chapters.ch04.refusals import refusals
+from chapters.ch04.refusals.openai_apis import UNPAIRED
 from shared.errors import ConfigError, ProviderError
 from shared.messages import (
     AssistantMessage,

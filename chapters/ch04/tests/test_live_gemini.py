@@ -18,9 +18,9 @@ import pytest
 
 from chapters.ch04.adapters import Access, open_model
 from chapters.ch04.gemini_connection import GeminiConnection
+from chapters.ch04.gemini_http import EXCHANGE
 from chapters.ch04.known_servers import KNOWN
 from chapters.ch04.live import ProviderModel
-from chapters.ch04.prepared_client import EXCHANGE
 from shared.errors import ConfigError, ProviderError
 from shared.history import History
 from shared.messages import (

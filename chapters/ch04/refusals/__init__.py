@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chapters.ch01.dispatch import LONE_SURROGATE
-from chapters.ch04.block_refusals import anthropic, gemini
-from chapters.ch04.openai_refusals import chat, responses
 from chapters.ch04.provider import Api, Provider
-from chapters.ch04.request_rules import Json, Rules, each_once, inside, named, objects
+from chapters.ch04.refusals.block_apis import anthropic, gemini
+from chapters.ch04.refusals.openai_apis import chat, responses
+from chapters.ch04.refusals.rules import Json, Rules, each_once, inside, named, objects
 
 RULES: Mapping[Api, Rules] = {
     Api.CHAT: chat,

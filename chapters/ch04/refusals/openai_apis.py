@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from chapters.ch04.provider import Provider
-from chapters.ch04.request_rules import (
+from chapters.ch04.refusals.rules import (
     Json,
     arguments,
     each_once,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chapters.ch04.provider import Provider
-from chapters.ch04.request_rules import Json, each_once, inside, named, objects, paired
+from chapters.ch04.refusals.rules import Json, each_once, inside, named, objects, paired
 
 SAMPLING = ("temperature", "top_p", "top_k")
 STRICT_TOOLS, STRICT_OPTIONAL, STRICT_UNIONS = 20, 24, 16  # of Anthropic, in one request
