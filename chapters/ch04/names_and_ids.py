@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterator
 
 from chapters.ch04.provider import IdRule
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
+TRIES = 1_000  # after that, there is no id that fits
 
 
 def wire_name(name: str, limit: int = 64) -> str:
@@ -33,16 +36,25 @@ class CallIds:
         self._rule = rule
         self._legal = re.compile(rule.legal)
         self._taken: set[str] = set()
+        self._seen: Counter[str] = Counter()
 
     def assign(self, call_id: str) -> str:
         """The id to send for a call that has `call_id` in our history."""
-        wanted = call_id if self._legal.fullmatch(call_id) else self._cleaned(call_id)
-        found, number = wanted, 0
-        while found in self._taken:
-            number += 1
-            found = f"{wanted[: self._rule.limit - 9]}_{_digest(f'{call_id}/{number}')}"
-        self._taken.add(found)
-        return found
+        for found in self._candidates(call_id):
+            if found not in self._taken and self._legal.fullmatch(found):
+                self._taken.add(found)
+                return found
+        raise ValueError(f"no id made of hexadecimal digits fits the rule {self._rule}")
+
+    def _candidates(self, call_id: str) -> Iterator[str]:
+        """The id, then ids made of it, then others, until one is legal and free."""
+        plain = self._cleaned(call_id)
+        yield from (call_id, plain)
+        for _ in range(TRIES):
+            self._seen[call_id] += 1
+            digest = _digest(f"{call_id}/{self._seen[call_id]}", 32)
+            yield f"{plain[: max(0, self._rule.limit - 9)]}_{digest[:8]}"
+            yield digest[: self._rule.limit]
 
     def _cleaned(self, call_id: str) -> str:
         # A character outside the BMP counts as the two units it has in UTF-16, in which ids are
@@ -54,5 +66,5 @@ class CallIds:
 # endregion: ids
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+def _digest(text: str, length: int = 8) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:length]

@@ -89,6 +89,26 @@ def test_long_ids_that_begin_alike_stay_within_the_limit() -> None:
     assert (len(first), len(second), first != second) == (40, 40, True)
 
 
+def test_where_only_letters_and_digits_are_legal_an_id_is_made_of_them() -> None:
+    ids = CallIds(IdRule(r"[A-Za-z0-9]{9}", 9))
+    sent = [ids.assign(call_id) for call_id in ("call_1", "call_1", "abcdefghi", "abcdefghi", "")]
+    assert sent[2] == "abcdefghi"
+    assert len(set(sent)) == 5
+    assert all(re.fullmatch(r"[A-Za-z0-9]{9}", each) for each in sent)
+
+
+def test_a_rule_that_no_id_fits_is_a_mistake_that_is_named() -> None:
+    with pytest.raises(ValueError, match="fits the rule"):
+        CallIds(IdRule(r"[A-Z]{9}", 9)).assign("call_1")
+
+
+def test_many_calls_with_one_id_cost_no_more_each() -> None:
+    ids = CallIds(PLAIN_ID)
+    sent = {ids.assign("call_1") for _ in range(5_000)}
+    assert len(sent) == 5_000
+    assert ids._seen["call_1"] < 5_100
+
+
 ids_to_send = st.lists(
     st.sampled_from(["a", "a", "a.b", "a_b", "a|b", "", "|", "_", "x" * 64, "x" * 70, "a__"])
     | st.text(max_size=70)

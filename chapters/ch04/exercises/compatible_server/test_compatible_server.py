@@ -36,7 +36,12 @@ from shared.testing import FakeApprover, fake_kit
 
 pytestmark = pytest.mark.anyio
 
-RECORD = "chapters/ch04/README.md"
+RECORD = "chapters/ch04/README.md#a-provider-is-a-record"
+NAMES = "chapters/ch04/README.md#names-and-ids"
+HISTORY = "chapters/ch04/README.md#a-history-from-anywhere"
+THINKING = "chapters/ch04/README.md#thinking-goes-home"
+PICTURES = "chapters/ch04/README.md#pictures"
+SCHEMA = "chapters/ch04/README.md#what-a-model-is-told-about-a-tool"
 
 PIXEL = Image(
     "image/png",
@@ -130,7 +135,7 @@ async def test_role(target: ModuleType) -> None:
     assert lantern.messages(received)[0] == {"role": "developer", "content": system}
 
 
-@pytest.mark.contract("No blank message is sent, whoever said nothing.", read=RECORD)
+@pytest.mark.contract("No blank message is sent, whoever said nothing.", read=HISTORY)
 async def test_blank(target: ModuleType) -> None:
     word = token_hex(4)
     history: list[Message] = [
@@ -148,7 +153,7 @@ async def test_null(target: ModuleType) -> None:
     await sent(target, lantern.NULL, *round_of())
 
 
-@pytest.mark.contract("No picture is sent, and the model reads that there was one.", read=RECORD)
+@pytest.mark.contract("No picture is sent, and the model reads that there was one.", read=PICTURES)
 async def test_pictures(target: ModuleType) -> None:
     seen, asked = UserMessage((Text("Look:"), PIXEL)), call("look_up", id="call_1", path="a.png")
     result = ToolResult("call_1", "look_up", "a picture", images=(PIXEL,))
@@ -168,7 +173,7 @@ async def test_tools(target: ModuleType) -> None:
 
 @pytest.mark.contract(
     "A name of 40 characters goes as it is. A longer one is shortened, in calls as in offers.",
-    read=RECORD,
+    read=NAMES,
 )
 async def test_names(target: ModuleType) -> None:
     fits, long = (f"{token_hex(4)}_{'x' * length}"[:length] for length in (40, 41))
@@ -179,7 +184,7 @@ async def test_names(target: ModuleType) -> None:
     assert list(lantern.calls_by_id(received).values()) == names
 
 
-@pytest.mark.contract("Each function says whether it is strict, and keeps its word.", read=RECORD)
+@pytest.mark.contract("Each function says whether it is strict, and keeps its word.", read=SCHEMA)
 async def test_strict(target: ModuleType) -> None:
     await sent(target, lantern.STRICT, tools=[tool("look_up")])
 
@@ -189,7 +194,7 @@ LEGAL = "r_0123456789-abcdefABCDE"
 
 @pytest.mark.contract(
     "An id that Lantern takes goes as it is. Any other is made legal, in call and result alike.",
-    read=RECORD,
+    read=NAMES,
 )
 @pytest.mark.parametrize(
     ("call_id", "kept"),
@@ -217,7 +222,7 @@ async def test_result_name(target: ModuleType) -> None:
 
 
 @pytest.mark.contract(
-    "Between results and the words of a person stands a reply, and only there.", read=RECORD
+    "Between results and the words of a person stands a reply, and only there.", read=HISTORY
 )
 async def test_between(target: ModuleType) -> None:
     history = [*round_of(), UserMessage("stop"), says("Stopped."), UserMessage("thanks")]
@@ -226,7 +231,7 @@ async def test_between(target: ModuleType) -> None:
     assert roles == ["user", "assistant", "tool", "assistant", "user", "assistant", "user"]
 
 
-@pytest.mark.contract("Reasoning goes back to Lantern as it came.", read=RECORD)
+@pytest.mark.contract("Reasoning goes back to Lantern as it came.", read=THINKING)
 async def test_reasoning(target: ModuleType) -> None:
     thought = f"First I look it up. {token_hex(4)}"
     rule = lantern.reasoning(thought)

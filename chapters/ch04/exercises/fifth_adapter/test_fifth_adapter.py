@@ -41,9 +41,9 @@ from shared.testing import fake_kit
 
 pytestmark = pytest.mark.anyio
 
-WIRE = "chapters/ch04/README.md"
-SUITE = "chapters/ch04/README.md"
-REPAIR = "chapters/ch04/README.md"
+WIRE = "chapters/ch04/README.md#three-pure-functions-and-one-call"
+SUITE = "chapters/ch04/README.md#is-your-server-what-it-says"
+REPAIR = "chapters/ch04/README.md#a-history-from-anywhere"
 
 MODEL = "parcel-1"
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}")

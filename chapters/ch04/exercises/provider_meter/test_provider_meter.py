@@ -39,7 +39,7 @@ from shared.testing import fake_kit
 pytestmark = pytest.mark.anyio
 
 PLACES = "chapters/ch01/README.md#five-places-to-plug-in"
-USAGE = "chapters/ch04/README.md"
+USAGE = "chapters/ch04/README.md#the-same-conversation-four-times"
 
 ONE = Origin("openai-chat", "openai", "one")
 TWO = Origin("anthropic", "anthropic", "two")
