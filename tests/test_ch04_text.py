@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -57,6 +58,18 @@ async def test_the_round_on_the_page_is_what_happens() -> None:
     outcome = await answer_with_one_tool_round(model, tools, QUESTION)
     assert on_the_wire("openai", *outcome.messages) == lines_of("the four messages")
     assert not outcome.asks_again
+
+
+@pytest.mark.anyio
+async def test_the_steps_on_the_page_can_be_typed() -> None:
+    typed: dict[str, Any] = {}
+    for block in ("by hand", "five steps"):
+        code = compile(PAGE.block(block), block, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        if (waiting := eval(code, typed)) is not None:
+            await waiting
+    assert typed["reply"].calls
+    assert typed["results"][0].text == "invoice.PDF\nticket.pdf"
+    assert on_the_wire("openai", *typed["history"]) == lines_of("the four messages")
 
 
 @pytest.mark.anyio

@@ -18,13 +18,15 @@ class Encoder:
 
     A request repeats everything that was said before. Only what is new since the last one is
     repaired and encoded. If the messages are not those of the last request with more behind them,
-    it starts over. `taken` holds the call ids of the history.
+    it starts over. `taken` holds the call ids of the history; `empty` says whether nothing of it
+    was left for the last request.
     """
 
     def __init__(self, wire: Wire, target: Target) -> None:
         self._wire = wire
         self._target = target
         self._offered: tuple[tuple[ToolSpec, ...], str, bytes] | None = None
+        self.empty = True
         self._start_over()
 
     def body(self, request: Request) -> bytes:
@@ -33,6 +35,7 @@ class Encoder:
         self._catch_up(request.messages)
         late = [items for group in self._repair.rest() if (items := self._items(group))]
         tail = [self._last, *late] if self._last else late
+        self.empty = not tail
         if tail:
             tail[-1] = self._wire.closing(tail[-1], self._target)
         opening = _joined([self._wire.opening(request, self._target)])

@@ -13,6 +13,7 @@ from chapters.ch01.provider_errors import error_inside, unreadable
 from chapters.ch04.encoder import Encoder
 from chapters.ch04.provider import Target
 from chapters.ch04.wire import Wire, finish
+from shared.errors import PairingError
 from shared.events import Emit
 from shared.messages import AssistantMessage, Request
 
@@ -59,6 +60,8 @@ class ProviderModel:
     async def reply(self, request: Request, emit: Emit) -> AssistantMessage:
         """One whole reply, or ProviderError."""
         asked = self._encoder.body(request)
+        if self._encoder.empty:
+            raise PairingError("there is nothing for the model to reply to: send a message first")
         status, content = await self._connection.post(asked)
         endpoint = self._connection.endpoint
         try:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chapters.ch04 import encoder
-from chapters.ch04.adapters import wire_of
+from chapters.ch04.adapters import Access, open_model, wire_of
 from chapters.ch04.chat import CHAT
 from chapters.ch04.encoder import Encoder
 from chapters.ch04.known_servers import KNOWN
@@ -21,7 +21,7 @@ from chapters.ch04.provider import Api, Cache, Provider, Target
 from chapters.ch04.repair import Group
 from chapters.ch04.tests.histories import histories
 from chapters.ch04.wire import Wire, encode, to_body
-from shared.errors import ConfigError
+from shared.errors import ConfigError, PairingError
 from shared.history import History
 from shared.messages import (
     AssistantMessage,
@@ -183,3 +183,22 @@ def test_the_cost_of_a_turn_does_not_grow_with_the_conversation() -> None:
     history.append(UserMessage("next"))
     once.body(Request(history.view()))
     assert seen.total() - before == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("target", "history"),
+    [
+        (Target(KNOWN["openai"], "m"), [ToolResult("c1", "t", "ok")]),
+        (Target(KNOWN["openai"], "m"), [AssistantMessage((Text("I w"),), StopReason.MISSING)]),
+        (Target(KNOWN["anthropic"], "m"), [UserMessage(" ")]),
+    ],
+    ids=["a result without a call", "half a reply", "a blank message where none may be"],
+)
+async def test_a_history_of_which_nothing_is_left_is_not_sent(
+    target: Target, history: list[Message]
+) -> None:
+    access = Access("http://127.0.0.1:9", "a-key", "m")  # where nobody answers
+    async with open_model(target.provider, access) as model:
+        with pytest.raises(PairingError, match="send a message first"):
+            await model.reply(Request(history, system="Be brief."), print)

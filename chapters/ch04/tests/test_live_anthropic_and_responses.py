@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from chapters.ch01.connection import openai_client
 from chapters.ch01.endpoint import Endpoint
 from chapters.ch04.adapters import Access, open_model, wire_of
 from chapters.ch04.anthropic_client import anthropic_client
@@ -388,3 +389,18 @@ async def test_after_an_error_and_after_closing_the_next_request_works(provider:
 
 def text_signature(provider: Provider) -> str:
     return "" if provider is ANTHROPIC else '{"id": "msg_2"}'
+
+
+@pytest.mark.anyio
+async def test_the_typed_methods_take_anything_for_an_answer() -> None:
+    """Why the adapters read the bytes: the clients build their objects without looking."""
+    below = httpx2.AsyncClient()
+    page = Answer("<html>portal</html>", content_type="text/html")
+    error = Answer({"error": {"message": "overloaded"}})
+    asked: Any = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    with ProviderServer(page, error) as server:
+        endpoint = Endpoint(server.base_url, "a-key", "m")
+        async with openai_client(endpoint, 5.0, below).client as client:
+            assert await client.chat.completions.create(**asked) == "<html>portal</html>"
+            nothing = await client.chat.completions.create(**asked)
+    assert (nothing.choices, nothing.usage) == (None, None)
