@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from labs.audit_place import is_inside
 from labs.permission_options import Approve
+from labs.provider import remarks
 from labs.task import Task
 from shared.screen import Screen, Style
 from shared.text import visible
@@ -19,8 +20,8 @@ def announce(task: Task, screen: Screen, *, said: str) -> None:
     if task.settings:
         host, source = urlsplit(task.settings.base_url).netloc, task.settings.source
         line = f"chapter {task.chapter}, model {task.settings.model} at {host}, "
-        screen.line(visible(f"{line}provider {task.settings.provider} (see {source})"))
-        for remark in task.settings.unknown:
+        screen.folded(visible(f"{line}provider {task.settings.provider} (see {source})"))
+        for remark in remarks(task.settings):
             screen.labelled("note", visible(remark))
     permissions = task.permissions
     if permissions.audit:
@@ -31,10 +32,10 @@ def announce(task: Task, screen: Screen, *, said: str) -> None:
             warning = "This file lies in the workspace: the agent can change it for the next run."
             screen.labelled("", warning)
     if permissions.approve is Approve.ALWAYS:
-        screen.line(
+        screen.folded(
             f"{said}: EVERY QUESTION IS ANSWERED WITH YES. Commands run without asking, and can do "
             "whatever you can do.",
             Style.BAD,
         )
     elif permissions.approve is Approve.NEVER:
-        screen.line(f"{said}: every question is answered with no.")
+        screen.folded(f"{said}: every question is answered with no.")

@@ -75,9 +75,11 @@ async def on_tour(facts: Facts, workspace: Path, plan: Callable[[Kit], Plan], ou
     screen = Screen(out)
     route = ROUTE if gemini_is_installed() else [name for name in ROUTE if name != GEMINI]
     screen.line("\n2. One task, and a provider that changes with every request")
-    screen.line("   Local servers answer; the providers' own clients talk to them.")
+    number = len(set(route))
+    screen.line(f"   Local servers play {number} providers, whose own clients talk to them.")
     if GEMINI not in route:
-        screen.line("   Gemini is left out: google-genai is not installed.")
+        screen.line("   Gemini is left out. To have it, in the workbook's folder:")
+        screen.line("   pip install -e '.[gemini]'")
     screen.line()
     word = write_word(workspace)
     async with open_tour(route, screen) as tour:
@@ -123,8 +125,11 @@ def last_requests(asked: Sequence[Asked]) -> dict[str, Any]:
 
 def show_wire(screen: Screen, asked: Sequence[Asked]) -> None:
     """The same pieces of the history as each provider receives them."""
-    screen.line("\nThe same history as each provider receives it, with ids of a form that it")
-    screen.line("takes. Gemini gets no ids: there the order tells which result is whose.")
+    screen.line()
+    said = "The same history as each provider receives it, with ids of a form that it takes."
+    if any(each.provider == GEMINI for each in asked) and not KNOWN[GEMINI].call_ids:
+        said += " Gemini gets no ids: there the order tells which result is whose."
+    screen.folded(said)
     for title, find, position in (
         ("The first call:", calls_in, 0),
         ("Its result:", results_in, 0),

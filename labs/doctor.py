@@ -22,6 +22,7 @@ NEEDED = {  # what is imported: what is installed
     "pydantic": "pydantic",
 }
 GEMINI = "google-genai"
+INSTALL_GEMINI = "In the workbook's folder: pip install -e '.[gemini]'"
 OLDEST_PYTHON = (3, 11)
 
 
@@ -42,10 +43,10 @@ class Finding:
     text: str
 
 
-def examine(*, provider: str | None = None) -> Iterator[Finding]:
+def examine(*, provider: str | None = None, live: bool = False) -> Iterator[Finding]:
     """Every finding that needs no network. Never holds a secret, an address or a model.
 
-    `provider` takes the place of WORKBOOK_PROVIDER.
+    `provider` takes the place of WORKBOOK_PROVIDER; `live` says that a request comes next.
     """
     yield _python()
     yield _packages()
@@ -56,7 +57,7 @@ def examine(*, provider: str | None = None) -> Iterator[Finding]:
         return  # the rest is in those packages
     yield _shell()
     yield _files()
-    yield from _settings(provider)
+    yield from _settings(provider, live=live)
     yield from _terminal()
 
 
@@ -123,8 +124,8 @@ def _files() -> Finding:
 def _gemini() -> Finding:
     if _has_gemini():
         return Finding("gemini", Status.OK, _version(GEMINI))
-    text = f"{GEMINI} is not installed. For Gemini, in the workbook's folder: "
-    return Finding("gemini", Status.NOTE, f"{text}pip install -e '.[gemini]'")
+    text = f"{GEMINI} is not installed, and only Gemini needs it. {INSTALL_GEMINI}"
+    return Finding("gemini", Status.NOTE, text)
 
 
 def _has_gemini() -> bool:
@@ -134,11 +135,11 @@ def _has_gemini() -> bool:
         return False
 
 
-def _settings(provider: str | None) -> Iterator[Finding]:
+def _settings(provider: str | None, *, live: bool) -> Iterator[Finding]:
     from labs.doctor_settings import about_settings
 
     try:
-        yield from about_settings(ROOT, provider, gemini=_has_gemini())
+        yield from about_settings(ROOT, provider, gemini=_has_gemini(), live=live)
     except ModuleNotFoundError as error:  # said above, with what to do
         yield Finding("settings", Status.NOTE, f"Not checked: {error.name} is missing.")
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from chapters.ch04.known_servers import KNOWN
 from chapters.ch04.provider import Api
-from labs.doctor import GEMINI, Finding, Status
-from labs.provider import known_providers
+from labs.doctor import GEMINI, INSTALL_GEMINI, Finding, Status
+from labs.provider import known_providers, remarks
 from shared.config import (
     Setting,
     Settings,
@@ -24,10 +24,13 @@ from shared.errors import ConfigError
 from shared.key_shape import safe_name
 
 
-def about_settings(root: Path, provider: str | None, *, gemini: bool) -> Iterator[Finding]:
+def about_settings(
+    root: Path, provider: str | None, *, gemini: bool, live: bool = False
+) -> Iterator[Finding]:
     """The findings, none of which repeats what somebody has set.
 
-    `provider` takes the place of WORKBOOK_PROVIDER; `gemini` says whether its client is there.
+    `provider` takes the place of WORKBOOK_PROVIDER; `gemini` says whether its client is there, and
+    `live` whether the settings are tried next.
     """
     providers = known_providers()
     try:
@@ -50,7 +53,9 @@ def about_settings(root: Path, provider: str | None, *, gemini: bool) -> Iterato
         yield Finding("settings", Status.BAD, str(error))
         return
     yield _chosen(settings)
-    yield _in_all(settings, gemini=gemini)
+    for remark in remarks(settings)[len(settings.unknown) :]:  # those are said above, one by one
+        yield Finding("fields", Status.NOTE, remark)
+    yield _in_all(settings, gemini=gemini, live=live)
 
 
 def _variables(found: dict[str, Setting], known: frozenset[str]) -> Iterator[Finding]:
@@ -75,13 +80,15 @@ def _chosen(settings: Settings) -> Finding:
     return Finding("provider", Status.OK, text)
 
 
-def _in_all(settings: Settings, *, gemini: bool) -> Finding:
+def _in_all(settings: Settings, *, gemini: bool, live: bool) -> Finding:
     if KNOWN[settings.provider].api is Api.GEMINI and not gemini:
-        return Finding("settings", Status.BAD, f"Gemini is chosen, but {GEMINI} is not installed.")
+        text = f"Gemini is chosen, but {GEMINI} is not installed. {INSTALL_GEMINI}"
+        return Finding("settings", Status.BAD, text)
     if settings.base_url.startswith("http:") and not _is_near(settings.base_url):
         text = "begins with http: your key and your files travel unencrypted."
         return Finding("settings", Status.NOTE, f"{settings.prefix}BASE_URL {text}")
-    return Finding("settings", Status.OK, "complete; `workbook doctor --live` tries them")
+    tries = "" if live else "; `workbook doctor --live` tries them"
+    return Finding("settings", Status.OK, f"complete{tries}")
 
 
 def _is_near(url: str) -> bool:

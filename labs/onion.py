@@ -11,6 +11,7 @@ from shared.screen import Screen, Style, fold
 from shared.text import visible
 
 ABOUT_COLUMN = 28
+ANY_MODEL = "a provider, a script, or you"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,13 @@ class Skin:
     heading: bool = False
 
 
-def skins(plan: Plan, before: Plan | None) -> Iterator[Skin]:
-    """The lines for `plan`; new is what `before`, the plan of the last chapter, does not have."""
+def skins(
+    plan: Plan, before: Plan | None, *, model: str = ANY_MODEL, old_model: str = ANY_MODEL
+) -> Iterator[Skin]:
+    """The lines for `plan`; new is what `before`, the plan of the last chapter, does not have.
+
+    `model` says what can be the model, and `old_model` what could be before.
+    """
     yield Skin(0, "loop", _place(plan.loop), before is None or plan.loop is not before.loop)
 
     yield Skin(0, "A request to the model passes, from the outside in:", heading=True)
@@ -38,7 +44,7 @@ def skins(plan: Plan, before: Plan | None) -> Iterator[Skin]:
         new = before is None or plan.system != before.system
         yield Skin(depth, "system prompt", _sentence(plan.system), new)
         depth += 1
-    yield Skin(depth, "the model", "a provider, a script, or you", new=before is None)
+    yield Skin(depth, "the model", model, new=before is None or model != old_model)
 
     yield Skin(0, "A tool call passes, from the outside in:", heading=True)
     dispatcher = plan.dispatcher

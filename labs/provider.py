@@ -39,14 +39,43 @@ def configured(
 def known_providers() -> dict[str, KnownProvider]:
     """Every provider that can be chosen, by its name."""
     from chapters.ch04.known_servers import KNOWN
-    from chapters.ch04.provider import Provider
+    from chapters.ch04.provider import Provider, not_its_own
 
     types = get_type_hints(Provider)
     fields = {name: kind for name, kind in types.items() if name not in NOT_TO_OVERRIDE}
     return {
-        name: KnownProvider(provider.about, provider.base_url, fields)
+        name: KnownProvider(provider.about, provider.base_url, fields, not_its_own)
         for name, provider in KNOWN.items()
     }
+
+
+def model_up_to(chapter: int) -> str:
+    """What can be the model of a chapter's agent, on one line."""
+    from labs.catalog import chapter_numbers, profile_of
+    from labs.onion import ANY_MODEL
+
+    numbers = [number for number in chapter_numbers() if number <= chapter]
+    if numbers and "providers" in profile_of(numbers[-1]).capabilities:
+        return f"any provider: {', '.join(known_providers())}; or a script, or you"
+    return ANY_MODEL
+
+
+def remarks(settings: Settings) -> tuple[str, ...]:
+    """What of the settings changes nothing, a sentence for each."""
+    from chapters.ch04.known_servers import KNOWN
+    from chapters.ch04.which_field import WITHOUT_EFFECT
+
+    provider = KNOWN[settings.provider]
+    limit = settings.overrides.get("max_tokens", provider.max_tokens)
+    found = list(settings.unknown)
+    for name, variable in settings.variables.items():
+        if name in WITHOUT_EFFECT[provider.api]:
+            found.append(
+                f"{variable} has no effect: nothing in a request to {provider.name} depends on it."
+            )
+        elif name == "token_limit_key" and limit is None:
+            found.append(f"{variable} has no effect without {settings.prefix}MAX_TOKENS.")
+    return tuple(found)
 
 
 def three_ways_on(chapter: int) -> str:

@@ -101,21 +101,28 @@ def word_in(received: Received) -> str:
     return found.group() if found else "not in what I was sent"
 
 
+TOKENS = {"input_tokens": 11, "output_tokens": 7}  # of each reply, as `completion` has it
+
+
 def response(*output: Mapping[str, Any]) -> Answer:
     """A reply of OpenAI Responses."""
-    return Answer({"id": "resp_1", "object": "response", "status": "completed", "output": output})
+    said = {"id": "resp_1", "object": "response", "status": "completed", "usage": TOKENS}
+    return Answer({**said, "output": output})
 
 
 def message(stop: str, *content: Mapping[str, Any]) -> Answer:
     """A reply of Anthropic Messages."""
     said = {"id": "msg_1", "type": "message", "role": "assistant", "model": "a-model"}
-    return Answer({**said, "content": content, "stop_reason": stop, "stop_sequence": None})
+    ended = {"stop_reason": stop, "stop_sequence": None, "usage": TOKENS}
+    return Answer({**said, "content": content, **ended})
 
 
 def candidate(*parts: Mapping[str, Any]) -> Answer:
     """A reply of Gemini."""
     content = {"role": "model", "parts": parts}
-    return Answer({"candidates": [{"content": content, "finishReason": "STOP", "index": 0}]})
+    usage = {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18}
+    candidates = [{"content": content, "finishReason": "STOP", "index": 0}]
+    return Answer({"candidates": candidates, "usageMetadata": usage})
 
 
 def final(received: Received) -> Answer:

@@ -20,7 +20,7 @@ from labs.permission_options import Approve, Permissions
 from labs.terminal import AlwaysYes, NeverAsks, TerminalApprover
 from shared.config import Settings
 from shared.console import Console
-from shared.errors import RunError, WorkbookError
+from shared.errors import ConfigError, ReplyIncomplete, RunError, WorkbookError
 from shared.events import Event, Listener, MessageAdded, TurnStarted
 from shared.messages import AssistantMessage, Usage
 from shared.plan import Kit, Plan
@@ -84,7 +84,7 @@ def perform(task: Task) -> Outcome:
             INTERRUPTED, tally.turns, tally.usage, error="Interrupted", message="Interrupted."
         )
     except (RunError, WorkbookError) as error:
-        if not tally.turns and not isinstance(error, RunError):
+        if isinstance(error, ConfigError) or not (tally.turns or isinstance(error, RunError)):
             raise
         return Outcome(
             INTERRUPTED if isinstance(error, HumanLeft) else FAILED,
@@ -92,9 +92,21 @@ def perform(task: Task) -> Outcome:
             tally.usage,
             partial=getattr(error, "text", ""),
             error=type(error).__name__,
-            message=str(error),
+            message=f"{error}{_more_about(error, task.settings)}",
         )
     return Outcome(DONE, tally.turns, tally.usage, answer=reply.text)
+
+
+def _more_about(error: BaseException, settings: Settings | None) -> str:
+    """What can be set, if that is what keeps a server's replies from being taken."""
+    if settings is None or not isinstance(error, ReplyIncomplete) or error.finish:
+        return ""
+    if settings.overrides.get("finish_required") is False:
+        return ""
+    return (
+        " If this server never gives a reason, "
+        f"{settings.prefix}FINISH_REQUIRED=false says that its replies are whole."
+    )
 
 
 def _cancel_when_told_to_end() -> None:

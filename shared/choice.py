@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from shared.env_file import PREFIX
+from shared.errors import ConfigError
+from shared.key_shape import looks_like_a_key
 from shared.setting import (
     API_KEY,
     BASE_URL,
@@ -71,6 +73,8 @@ def choose(found: Found, providers: Providers) -> Choice:
         close = get_close_matches(name.lower(), providers, n=1)
         hint = f"Did you mean {close[0]}? " if close else ""
         valid = ", ".join(providers)
+        if said_by == PROVIDER_OPTION and not looks_like_a_key(name):
+            raise ConfigError(f"{said_by}: there is no provider {name!r}. {hint}Valid: {valid}.")
         raise wrong(said_by, found, f"is none that the workbook knows. {hint}Valid: {valid}.")
     own = own_prefix(name)
     prefix = own if _stands_alone(found, name, providers[name]) else PREFIX
@@ -100,6 +104,11 @@ def _names(found: Found, name: str) -> bool:
 # endregion: choose
 
 
+def own_keys(found: Found, providers: Providers) -> list[str]:
+    """The providers that have a key under their own name."""
+    return [name for name in providers if is_set(found, f"{own_prefix(name)}API_KEY")]
+
+
 def missing(found: Found, choice: Choice) -> list[str]:
     """The variables without which the provider cannot be asked."""
     needed = [choice.key_variable, choice.model_variable(found)]
@@ -114,11 +123,13 @@ def why_not_plain(found: Found, choice: Choice) -> str:
         return ""
     address = choice.known.base_url
     if not is_set(found, choice.key_variable) and is_set(found, API_KEY):
-        if is_set(found, choice.url_variable) or address is None:
+        elsewhere = is_set(found, choice.url_variable) or address is None
+        if elsewhere and is_set(found, BASE_URL):
             return f"{API_KEY} is set, but that key is for {BASE_URL} only."
+        there = "there" if elsewhere else f"to {address}"
         return (
             f"{API_KEY} is set, but nothing beside it says that it is for {choice.provider}, so it "
-            f"is not sent to {address}."
+            f"is not sent {there}."
         )
     if address is None and is_set(found, BASE_URL):
         return f"{BASE_URL} is set, but {choice.key_variable} is not sent there."

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from shared.choice import Choice, choose, missing, why_not_plain
+from shared.choice import Choice, choose, missing, own_keys, why_not_plain
 from shared.env_file import PREFIX, read_env_file
 from shared.errors import ConfigError
 from shared.key_shape import safe_name
-from shared.overrides import overrides_of
+from shared.overrides import overrides_of, overriding
 from shared.setting import (
     API_KEY,
     BASE_URL,
@@ -58,8 +58,8 @@ class Settings:
     """Everything needed to reach a model. The key never shows in a repr.
 
     `source` is where the address was said, `prefix` how its variable and that of the key begin,
-    `overrides` the fields of the provider's record that are set. `unknown` are remarks about
-    variables that mean nothing.
+    `overrides` the fields of the provider's record that are set, and `variables` what set each of
+    them. `unknown` are remarks about variables that mean nothing.
     """
 
     provider: str
@@ -69,6 +69,7 @@ class Settings:
     source: str = field(default="", compare=False)
     prefix: str = field(default=PREFIX, compare=False)
     overrides: Mapping[str, object] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     unknown: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -107,8 +108,8 @@ def find_settings(
 
     The `.env` of the current directory counts, or else the workbook's own: the first that holds
     such a variable. Variables of the environment that are not empty override single values; of
-    those that mean nothing, the ones that look misspelt are among them. If there is any, `provider`
-    is added under the name of its option.
+    those that mean nothing, the ones that look misspelt are among them. `provider` is added under
+    the name of its option.
     """
     known = variables_of(providers)
     found = {
@@ -118,7 +119,7 @@ def find_settings(
     }
     if not (found.keys() >= set(VARIABLES) and provider in (None, environ[PROVIDER])):
         found = _from_files(cwd, workbook_root) | found
-    if found and provider is not None:
+    if provider is not None:
         found[PROVIDER_OPTION] = Setting(provider, PROVIDER_OPTION)
     return found
 
@@ -142,6 +143,8 @@ def check_settings(
     """The settings, each of them checked; ConfigError for the first thing that is wrong."""
     unknown = _unknown(found, providers)
     if PROVIDER_OPTION not in found and not is_set(found, PROVIDER):
+        if (names := own_keys(found, providers)) and not is_set(found, API_KEY):
+            raise _not_chosen(names, found)
         without = [name for name in VARIABLES if not is_set(found, name)]
         raise _not_set(without, found, workbook_root, unknown)
     choice = choose(found, providers)
@@ -162,7 +165,17 @@ def check_settings(
         source=found[url if is_set(found, url) else choice.said_by].source,
         prefix=choice.prefix,
         overrides=overrides_of(found, choice),
+        variables=overriding(found, choice),
         unknown=unknown,
+    )
+
+
+def _not_chosen(names: list[str], found: Found) -> ConfigError:
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    where = "Your .env" if any(setting.file for setting in found.values()) else ENVIRONMENT
+    return ConfigError(
+        f"{where[0].upper()}{where[1:]} has {listed}. Choose {'it' if len(names) == 1 else 'one'}: "
+        f"{PROVIDER_OPTION} {names[0]}, or {PROVIDER}={names[0]}."
     )
 
 

@@ -60,14 +60,20 @@ def _parse(text: str, path: Path) -> dict[str, str]:
     from dotenv import dotenv_values
     from dotenv.parser import parse_stream
 
+    lines: dict[str, int] = {}
     for binding in parse_stream(io.StringIO(text)):
+        raw = binding.original.string  # may start with the empty lines before
+        number = binding.original.line + raw[: len(raw) - len(raw.lstrip())].count("\n")
         if binding.error:
-            raw = binding.original.string  # may start with the empty lines before the bad one
-            number = binding.original.line + raw[: len(raw) - len(raw.lstrip())].count("\n")
             raise ConfigError(
                 f"{path}, line {number}: this is not a line of the form NAME=value. "
                 "Put a value with spaces or quotes between quotes, and # before a remark."
             )
+        if binding.key is not None and binding.key.startswith(PREFIX):
+            # The last of the two would count, whatever block it is in: a key, somebody's address.
+            if binding.key in lines:
+                raise ConfigError(_twice(path, binding.key, lines[binding.key], number))
+            lines[binding.key] = number
     values = dotenv_values(stream=io.StringIO(text), interpolate=False)
     for name, value in values.items():
         if name.startswith(PREFIX) and value is None:
@@ -78,3 +84,11 @@ def _parse(text: str, path: Path) -> dict[str, str]:
         for name, value in values.items()
         if name.startswith(PREFIX) and value is not None
     }
+
+
+def _twice(path: Path, name: str, first: int, second: int) -> str:
+    return (
+        f"{path} sets {safe_name(name)} twice, in line {first} and in line {second}. Keep one "
+        "block and put # before the lines of the other, or write the provider's name into the "
+        f"variables of each, as in {PREFIX}ANTHROPIC_API_KEY."
+    )

@@ -7,23 +7,35 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from shared.choice import Choice
 from shared.key_shape import looks_like_a_key
 from shared.setting import Found, wrong
 
+EMPTY = "empty"  # the word for "": a variable without a value counts as not set
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+: [!-~](?:[ -~]*[!-~])?")
 
 
 def overrides_of(found: Found, choice: Choice) -> dict[str, object]:
     """The fields that are set, each with a value of its type. Raises ConfigError."""
     values: dict[str, object] = {}
-    for name, kind in choice.known.fields.items():
-        variable = choice.variable(found, name.upper())
-        if variable is not None:
-            values[name] = _value(variable, found, kind)
+    for name, variable in overriding(found, choice).items():
+        values[name] = _value(variable, found, choice.known.fields[name])
+        if taken := choice.known.not_its_own(name, values[name]):
+            raise wrong(
+                variable,
+                found,
+                f"may not hold {', '.join(taken)}: the workbook writes that itself, or the "
+                "provider's client does. Take it out.",
+            )
     return values
+
+
+def overriding(found: Found, choice: Choice) -> dict[str, str]:
+    """The fields that are set, each with the variable that sets it."""
+    names = {name: choice.variable(found, name.upper()) for name in choice.known.fields}
+    return {name: variable for name, variable in names.items() if variable is not None}
 
 
 # region: value
@@ -34,6 +46,8 @@ def _value(variable: str, found: Found, kind: Any) -> object:
     text = found[variable].value.strip()
     if looks_like_a_key(text):
         raise wrong(variable, found, "holds what looks like a key, and this is no place for one.")
+    if text == EMPTY and "" in _words_of(kind):
+        return ""
     adapter = TypeAdapter(kind)
     for read in (adapter.validate_json, adapter.validate_python):
         try:
@@ -61,7 +75,13 @@ def _can_be_sent(value: object, kind: Any) -> bool:
     return True
 
 
+def _words_of(kind: Any) -> tuple[object, ...]:
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
 def _what_it_takes(kind: Any) -> str:
+    if words := _words_of(kind):
+        return " or ".join([EMPTY if word == "" else json.dumps(word) for word in words])
     if get_origin(kind) is UnionType or NoneType in get_args(kind):
         (other,) = [each for each in get_args(kind) if each is not NoneType]
         return f"{_what_it_takes(other)}, or null"

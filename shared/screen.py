@@ -48,6 +48,11 @@ class Screen:
         """Write one line."""
         self.write(self.paint(text, style) + "\n")
 
+    def folded(self, text: str, style: Style = Style.PLAIN) -> None:
+        """Write `text` in as many lines as it takes."""
+        for piece in fold(text, self.width):
+            self.line(piece, style)
+
     def labelled(
         self, label: str, text: str, *, gutter: int = 8, style: Style = Style.PLAIN
     ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -40,12 +40,14 @@ class KnownProvider:
     """What the settings have to know of a provider.
 
     `base_url` is None where one name stands for many servers. `fields` are the types of what else
-    can be set for it, by name: `max_tokens` is set by WORKBOOK_MAX_TOKENS.
+    can be set for it, by name: `max_tokens` is set by WORKBOOK_MAX_TOKENS. `not_its_own` tells, of
+    a field's name and a value for it, which keys the value may not hold.
     """
 
     about: str
     base_url: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
+    not_its_own: Callable[[str, object], Sequence[str]] = lambda name, value: ()
 
 
 Providers = Mapping[str, KnownProvider]

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
+from chapters.ch04.known_servers import KNOWN
 from labs import cli
 from labs.catalog import chapter_numbers, lab_modules, profile_of
 from shared.errors import ConfigError, RunError
@@ -176,6 +177,14 @@ class TestShow:
         old = [line.split()[0] for line in lines if line.startswith("  ") and line.strip()]
         assert new == ["Registry", "read_file", "write_file", "edit_file", "glob"]
         assert {"loop", "shell_question", "shell"} <= set(old)
+
+    def test_chapter_4_adds_no_layer_and_any_provider(self, workbook: Workbook) -> None:
+        text = workbook("show", "4").out
+        (new,) = [line for line in text.splitlines() if line.startswith("+ ")]
+        assert new.split()[:4] == ["+", "the", "model", "any"]
+        for name in KNOWN:
+            assert name in text
+        assert "any provider" not in workbook("show", "3").out
 
     def test_everything_is_new_in_chapter_1(self, workbook: Workbook) -> None:
         lines = workbook("show", "1").out.splitlines()

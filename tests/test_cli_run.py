@@ -33,16 +33,17 @@ def test_the_answer_is_all_that_goes_to_standard_output(workbook: Workbook) -> N
         workbook.configure(server.base_url)
         ended = workbook(*RUN, "what is the code word?")
     assert (ended.exit, ended.out) == (0, "It is fjord.\n")
+    assert max(map(len, ended.err.splitlines())) <= 80
     for shown in (
         "chapter 2, model a-model at 127.0.0.1:",
-        " (see the environment)",
+        "(see the environment)",
         "user    what is the code word?",
         "model   I look.",
         'call    read_file {"path": "note.txt"}',
         "result  the code word is fjord",
         "2 turns, 22 tokens sent, 14 received",
     ):
-        assert shown in ended.err
+        assert shown in " ".join(ended.err.split("\n"))
     assert "It is fjord." not in ended.err
     second = server.requests[1].body["messages"]
     assert [message["role"] for message in second] == ["user", "assistant", "tool"]
@@ -168,7 +169,7 @@ SPOKEN = {
         anthropic("end_turn", {"type": "text", "text": "Done."}),
     ),
     "gemini": ("x-goog-api-key", "/v1beta/models/a-model:generateContent", *GEMINI),
-    "gemini-3": ("x-goog-api-key", "/v1beta/models/a-model:generateContent", *GEMINI),
+    "gemini-2": ("x-goog-api-key", "/v1beta/models/a-model:generateContent", *GEMINI),
     "deepseek": ("authorization", "/v1/chat/completions", *CHAT),
 }
 
@@ -189,7 +190,7 @@ class TestChoosingAProvider:
             words = ("--prompt", "go", "--provider", provider, "--yes")
             ended = workbook("run", "--chapter", str(chapter), *words)
         assert (ended.exit, ended.out) == (0, "Done.\n"), ended.err
-        assert f", provider {provider} (see the environment)" in ended.err
+        assert f", provider {provider} (see the environment)" in " ".join(ended.err.split())
         first, second = server.requests
         assert first.path == second.path == path
         assert first.headers[header].removeprefix("Bearer ") == KEY
@@ -265,7 +266,7 @@ class TestChoosingAProvider:
         said = " ".join(ended.err.split())
         assert (ended.exit, ended.out) == (2, "")
         assert said.startswith(
-            "--provider is none that the workbook knows. Did you mean anthropic?"
+            "--provider: there is no provider 'antropic'. Did you mean anthropic?"
         )
         assert "Valid: openai, openai-responses, anthropic, gemini" in said
 
@@ -285,6 +286,78 @@ class TestChoosingAProvider:
         said = " ".join(ended.err.split())
         assert "note WORKBOOK_MAX_TOKEN is set, but it is no variable of the workbook" in said
         assert "WORKBOOK_MAX_TOKENS is one." in said
+
+    @pytest.mark.parametrize(
+        ("provider", "said"),
+        [
+            ("opnai", "--provider: there is no provider 'opnai'. Did you mean openai?"),
+            (KEY, "--provider is none that the workbook knows. Valid: openai,"),
+            ("anthropic", "WORKBOOK_ANTHROPIC_API_KEY and WORKBOOK_ANTHROPIC_MODEL are not set."),
+            ("openai", "WORKBOOK_OPENAI_BASE_URL, WORKBOOK_OPENAI_API_KEY and "),
+        ],
+    )
+    @pytest.mark.parametrize("words", [(*RUN, "x"), ("lab", "4", "--live")])
+    def test_a_name_is_looked_at_though_nothing_is_configured(
+        self, words: tuple[str, ...], provider: str, said: str, workbook: Workbook
+    ) -> None:
+        ended = workbook(*words, "--provider", provider)
+        assert (ended.exit, ended.out) == (2, "")
+        assert " ".join(ended.err.split()).startswith(said)
+        assert KEY not in ended.err
+
+    @pytest.mark.parametrize(
+        ("extra", "remark"),
+        [
+            ({"TOKEN_LIMIT_KEY": "limit"}, "WORKBOOK_TOKEN_LIMIT_KEY has no effect without "),
+            ({"TOKEN_LIMIT_KEY": "limit", "MAX_TOKENS": "9"}, None),
+            ({"CACHE": "long"}, "WORKBOOK_CACHE has no effect: nothing in a request to openai "),
+            ({"EMPTY_CONTENT": "empty"}, None),
+        ],
+    )
+    def test_what_changes_nothing_is_said_before_the_run(
+        self,
+        extra: dict[str, str],
+        remark: str | None,
+        workbook: Workbook,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        for name, value in extra.items():
+            monkeypatch.setenv(f"WORKBOOK_{name}", value)
+        with ProviderServer(Answer(completion(text="Hi."))) as server:
+            workbook.configure(server.base_url)
+            ended = workbook(*RUN, "x")
+            said = " ".join(ended.err.split())
+            assert ("no effect" in said) == (remark is not None)
+            assert (remark or "") in said
+            found = json.loads(workbook("doctor", "--json").out)["findings"]
+            told = [each["text"] for each in found if each["name"] == "fields"]
+            assert [each.startswith(remark or "!") for each in told] == [True] * (
+                remark is not None
+            )
+
+    @pytest.mark.parametrize(
+        ("field", "value", "named"),
+        [
+            ("EXTRA_BODY", '{"messages": [], "model": "x"}', "messages, model"),
+            ("HEADERS", '{"Authorization": "x"}', "authorization"),
+            ("TOKEN_LIMIT_KEY", "tools", "tools"),
+        ],
+    )
+    def test_what_the_workbook_writes_itself_is_refused_with_the_variable(
+        self,
+        field: str,
+        value: str,
+        named: str,
+        workbook: Workbook,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        workbook.configure("http://127.0.0.1:9/v1")
+        monkeypatch.setenv(f"WORKBOOK_{field}", value)
+        for words in ((*RUN, "x"), ("lab", "4", "--live"), ("doctor",)):
+            ended = workbook(*words)
+            assert ended.exit == (1 if words == ("doctor",) else 2)
+            said = " ".join((ended.out + ended.err).split())
+            assert f"WORKBOOK_{field} in the environment may not hold {named}: " in said
 
     def test_what_providers_there_are_is_known_without_loading_a_client(self) -> None:
         program = (
@@ -350,7 +423,53 @@ class TestFailing:
             workbook.configure(server.base_url)
             ended = workbook(*RUN, "go", "--max-turns", "1")
         assert (ended.exit, ended.out) == (1, "")
-        assert ended.err.endswith("Raise the limit with --max-turns, or give a smaller task.\n")
+        said = " ".join(ended.err.split())
+        assert said.endswith("Raise the limit with --max-turns, or give a smaller task.")
+        assert max(map(len, ended.err.splitlines())) <= 80
+
+    def test_a_refusal_that_names_a_key_of_the_request_says_what_to_set(
+        self, workbook: Workbook
+    ) -> None:
+        said = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+        with ProviderServer(Answer({"error": {"message": said}}, status=400)) as server:
+            workbook.configure(server.base_url)
+            ended = workbook("run", "--chapter", "4", "--prompt", "go")
+        assert ended.exit == 1
+        assert "another WORKBOOK_TOKEN_LIMIT_KEY" in " ".join(ended.err.split())
+        assert max(map(len, ended.err.splitlines())) <= 80
+
+    @pytest.mark.parametrize("required", [True, False])
+    def test_a_reply_without_a_reason_names_the_setting_that_takes_it(
+        self, required: bool, workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        if not required:
+            monkeypatch.setenv("WORKBOOK_FINISH_REQUIRED", "false")
+        body = completion(text="Hi.")
+        body["choices"][0]["finish_reason"] = None
+        with ProviderServer(Answer(body)) as server:
+            workbook.configure(server.base_url)
+            ended = workbook("run", "--chapter", "4", "--prompt", "go")
+        assert ended.exit == (1 if required else 0)
+        assert ("WORKBOOK_FINISH_REQUIRED=false" in ended.err) == required
+
+    @pytest.mark.parametrize(
+        ("provider", "field", "value"),
+        [("openai", "MAX_TOOLS", "2"), ("anthropic", "MAX_TOKENS", "null")],
+    )
+    def test_a_setting_that_no_request_can_be_made_with_is_one_of_usage(
+        self,
+        provider: str,
+        field: str,
+        value: str,
+        workbook: Workbook,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv(f"WORKBOOK_{field}", value)
+        with ProviderServer() as server:
+            workbook.configure(server.base_url, WORKBOOK_PROVIDER=provider)
+            ended = workbook("run", "--chapter", "4", "--prompt", "go", "--json")
+        assert (ended.exit, ended.out, server.requests) == (2, "", [])
+        assert f"WORKBOOK_{field}" in ended.err
 
     def test_a_reply_that_was_cut_off_shows_what_came(self, workbook: Workbook) -> None:
         with ProviderServer(Answer(completion(text="Once upon a", finish="length"))) as server:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import pytest
 
@@ -59,15 +59,22 @@ FIELDS: dict[str, Any] = {
     "limit": int | None,
     "tools": int,
     "role": str,
-    "empty": str | None,
+    "empty": Literal["", None],
     "pictures": bool,
     "speed": Speed,
     "body": Mapping[str, Any],
     "headers": Mapping[str, str],
 }
+
+
+def owned(name: str, value: object) -> list[str]:
+    """What a value may not hold: here, the key `model` of a body."""
+    return ["model"] if name == "body" and isinstance(value, dict) and "model" in value else []
+
+
 PROVIDERS = {
     "openai": KnownProvider("Anybody", None, FIELDS),
-    "acme": KnownProvider("Acme", "https://acme.example", FIELDS),
+    "acme": KnownProvider("Acme", "https://acme.example", FIELDS, owned),
     "acme-two": KnownProvider("Acme, second of the name", "https://two.acme.example", FIELDS),
 }
 ACME, TWO = "WORKBOOK_ACME_", "WORKBOOK_ACME_TWO_"
@@ -314,6 +321,21 @@ class TestTheFile:
             load_settings({}, root, root)
         assert KEY not in str(caught.value)
 
+    @pytest.mark.parametrize("again", ["anthropic", "openai"])
+    def test_a_name_that_is_set_twice_is_refused_with_both_lines(
+        self, again: str, root: Path
+    ) -> None:
+        """Two blocks of .env.example: the last of each would count, a key for another address."""
+        write_env(root, COMPLETE, extra="# mine\n\n")
+        with (root / ".env").open("a", encoding="utf-8") as file:
+            file.write(f"\n# --- another\nOTHER=1\nOTHER=2\nexport {PROVIDER}='{again}'\n")
+        with pytest.raises(ConfigError) as caught:
+            load_settings({}, root, root)
+        assert str(caught.value).startswith(
+            f"{root / '.env'} sets {PROVIDER} twice, in line 3 and in line 11. Keep one block"
+        )
+        assert "WORKBOOK_ANTHROPIC_API_KEY" in str(caught.value)
+
     def test_a_name_without_a_value_is_said(self, root: Path) -> None:
         (root / ".env").write_text(f"{API_KEY}\n", encoding="utf-8")
         with pytest.raises(ConfigError, match=f"{API_KEY} has no value"):
@@ -377,20 +399,52 @@ class TestTheFile:
         ("acmee", "Did you mean acme? Valid: openai, acme, acme-two."),
         ("ACME", "Did you mean acme? Valid: openai, acme, acme-two."),
         ("acme_two", "Did you mean acme-two? Valid: openai, acme, acme-two."),
-        ("somebody", "that the workbook knows. Valid: openai, acme, acme-two."),
+        ("somebody", ". Valid: openai, acme, acme-two."),
     ],
 )
 def test_an_unknown_provider_gets_the_list_and_the_nearest_name(
     name: str, hint: str, root: Path
 ) -> None:
-    for place, environ, provider in (
-        (f"{PROVIDER} in the environment", COMPLETE | {PROVIDER: name}, None),
-        ("--provider", COMPLETE, name),
+    unknown = f"{PROVIDER} in the environment is none that the workbook knows."
+    option = f"--provider: there is no provider '{name}'."
+    for says, environ, provider in (
+        (unknown, COMPLETE | {PROVIDER: name}, None),
+        (option, COMPLETE, name),
+        (option, {}, name),
     ):
         with pytest.raises(ConfigError) as caught:
             load_settings(environ, root, root, provider=provider, providers=PROVIDERS)
-        assert str(caught.value).startswith(f"{place} is none that the workbook knows.")
+        assert str(caught.value).startswith(says)
         assert str(caught.value).endswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (("ACME", "OPENAI"), "Your .env has openai and acme. Choose one: --provider openai, or "),
+        (("ACME",), f"Your .env has acme. Choose it: --provider acme, or {PROVIDER}=acme."),
+        ((), f"{PROVIDER}, {BASE_URL} and {API_KEY} are not set."),
+    ],
+)
+def test_several_providers_and_no_choice_are_answered_with_their_names(
+    values: tuple[str, ...], says: str, root: Path
+) -> None:
+    own = {f"WORKBOOK_{name}_API_KEY": "a-key" for name in values}
+    write_env(root, own | {MODEL: "m"})
+    with pytest.raises(ConfigError) as caught:
+        load_settings({}, root, root, providers=PROVIDERS)
+    assert str(caught.value).startswith(says)
+    environ = own | {MODEL: "m"}
+    with pytest.raises(ConfigError, match="^The environment has " if own else "not set"):
+        load_settings(environ, root / "nowhere", root / "nowhere", providers=PROVIDERS)
+
+
+def test_a_provider_that_is_asked_for_with_nothing_configured_is_told_what_it_needs(
+    root: Path,
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings({}, root, root, provider="acme", providers=PROVIDERS)
+    assert str(caught.value).startswith(f"{ACME}API_KEY and {ACME}MODEL are not set. Add them to ")
 
 
 PLAIN = {API_KEY: "plain-key", MODEL: "plain-model"}
@@ -525,6 +579,13 @@ class TestWhichVariablesCount:
             ),
             (
                 {PROVIDER: "acme", f"{ACME}BASE_URL": "https://near.example"} | PLAIN,
+                None,
+                f"{ACME}API_KEY is not set",
+                f"{API_KEY} is set, but nothing beside it says that it is for acme, so it is not "
+                "sent there.",
+            ),
+            (
+                {PROVIDER: "acme", f"{ACME}BASE_URL": "https://near.example"} | PLAIN | GATEWAY,
                 None,
                 f"{ACME}API_KEY is not set",
                 f"{API_KEY} is set, but that key is for {BASE_URL} only.",
@@ -669,6 +730,7 @@ class TestFields:
             ("role", "7", "7"),
             ("empty", "null", None),
             ("empty", "'\"\"'", ""),
+            ("empty", "empty", ""),
             ("pictures", "false", False),
             ("pictures", "on", True),
             ("speed", "fast", Speed.FAST),
@@ -695,6 +757,10 @@ class TestFields:
             ("tools", "null", "takes a whole number from 1 on."),
             ("pictures", "maybe", "takes true or false."),
             ("speed", "true", "takes one of slow, fast."),
+            ("empty", "None", "takes empty or null."),
+            ("empty", "none", "takes empty or null."),
+            ("empty", "x", "takes empty or null."),
+            ("body", '{"model": "x", "n": 1}', "may not hold model: the workbook writes that"),
             ("body", "{'a': 1}", 'takes a JSON object such as {"temperature": 0}.'),
             ("body", '{"a": NaN}', "takes a JSON object such as"),
             ("body", "[1]", "takes a JSON object such as"),

@@ -36,6 +36,12 @@ def _no_proxy_and_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(name)
 
 
+NO_GEMINI = (
+    "the package google.genai is not installed; in the workbook's folder: "
+    "pip install -e '.[gemini]'"
+)
+
+
 def played(rows: list[Row]) -> list[Verdict]:
     return asyncio.run(run(rows))
 
@@ -53,7 +59,7 @@ def test_every_known_row_holds() -> None:
     wrong = [(each.row.file, each.differences) for each in verdicts if each.differences]
     assert wrong == []
     reasons = {each.reason for each in verdicts if each.outcome is Outcome.NOT_APPLICABLE}
-    assert reasons <= {"the package google.genai is not installed"}
+    assert reasons <= {NO_GEMINI}
 
 
 @pytest.mark.parametrize(
@@ -386,7 +392,7 @@ def test_without_the_package_of_gemini_its_rows_are_not_applicable(
 ) -> None:
     monkeypatch.setattr("chapters.ch04.conformance.adapters.find_spec", lambda name: None)
     (verdict,) = played(rows_of("gem_ns_429.json"))
-    assert verdict.reason == "the package google.genai is not installed"
+    assert verdict.reason == NO_GEMINI
 
 
 # The command.
@@ -447,6 +453,16 @@ def test_an_adapter_plays_the_rows_of_its_api(
     assert {name: sum(each.values()) for name, each in report["adapters"].items()} == shown
 
 
+def test_the_table_names_the_api_beside_a_record_of_another_name(
+    workbook: Workbook, few: Path
+) -> None:
+    shown = workbook("conformance", str(few), "--adapter", "openai-chat").out.splitlines()
+    assert shown[0] == "openai (openai-chat)"
+    assert any(line.startswith("openai (openai-chat)  ") for line in shown[1:])
+    assert "anthropic" in workbook("conformance", str(few), "--adapter", "anthropic").out
+    assert "anthropic (" not in workbook("conformance", str(few)).out
+
+
 def test_only_what_is_for_later_is_no_failure(workbook: Workbook, few: Path) -> None:
     ended = workbook("conformance", str(few), "--adapter", "anthropic")
     assert (ended.exit, ended.out.splitlines()[-1]) == (0, "Nothing was played.")
@@ -497,7 +513,16 @@ def test_a_malformed_set_is_a_clear_message(
         (("nowhere",), "There is no nowhere"),
         (("--live", "here"), "leave out PATH"),
         (("here", "--provider", "openai"), "--provider goes with --live"),
-        (("here", "--adapter", "morse"), "There is no adapter 'morse'"),
+        (
+            ("here", "--adapter", "morse"),
+            "There is no adapter 'morse'. There are: openai-chat, openai-responses, anthropic, "
+            "gemini, openai, gemini-2,",
+        ),
+        (("--live", "--provider", "opnai"), "Did you mean openai?"),
+        (
+            ("--live", "--provider", "anthropic"),
+            "WORKBOOK_ANTHROPIC_API_KEY and WORKBOOK_ANTHROPIC_MODEL are not set.",
+        ),
         (("--live",), "No provider is configured"),
     ],
 )
@@ -560,6 +585,24 @@ def test_a_bad_provider_does_not_and_each_probe_says_what_was_seen(workbook: Wor
         "unicode": "does not hold",
     }
     assert "Gr??e" in report["probes"][1]["seen"]
+
+
+def test_a_probe_that_fails_names_the_field_to_try(workbook: Workbook) -> None:
+    def refuses(received: Received) -> Answer:
+        if any(message["content"] == "" for message in received.body["messages"]):
+            said = "messages[1].content must be null beside tool_calls"
+            return Answer({"error": {"message": said}}, status=400)
+        if "tools" in received.body:
+            return Answer({"error": {"message": "Unknown field: strict"}}, status=422)
+        ready = completion(text="ready")
+        ready["choices"][0]["finish_reason"] = None
+        return Answer(ready)
+
+    _, out, _ = live(workbook, refuses, "--json")
+    seen = {each["name"]: each["seen"] for each in json.loads(out)["probes"]}
+    assert "WORKBOOK_FINISH_REQUIRED=false" in seen["text without tools"]
+    assert "WORKBOOK_STRICT=off" in seen["one call"]
+    assert "WORKBOOK_EMPTY_CONTENT=null" in seen["failed result"]
 
 
 def test_a_provider_that_lets_nobody_in_is_asked_once(workbook: Workbook) -> None:

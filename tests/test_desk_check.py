@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from labs.desk.grading import Grade, Verdict, grade, spelled_out
 from labs.desk.own_file import start
 from labs.desk.progress_file import load, progress_file
 from labs.desk.report import show_failure
-from labs.desk.trouble import Kind
+from labs.desk.trouble import Kind, explain
 from shared.screen import Screen
 from tests.desk_sample import SOLUTION, add_exercise, copy_of_workbook
 
@@ -222,6 +223,36 @@ def test_an_unwritten_tool_is_seen_through_the_dispatcher(grades: dict[str, Grad
     assert verdict.trouble is not None
     assert verdict.trouble.kind is Kind.NOT_WRITTEN
     assert verdict.trouble.line == 14
+
+
+SENTENCE = "A server says at length what it does not take, and " * 4 + "why."
+HELPED = f'''\
+import pytest
+
+
+def asked():
+    if True:
+        pytest.fail("{SENTENCE}", pytrace=False)
+
+
+def test_something():
+    asked()
+'''
+
+
+def test_what_a_helper_of_the_test_says_is_whole_and_stands_at_the_line_of_the_test(
+    tmp_path: Path,
+) -> None:
+    tests = tmp_path / "test_it.py"
+    tests.write_text(HELPED, encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(compile(HELPED, str(tests), "exec"), names)
+    with pytest.raises(pytest.fail.Exception) as caught:
+        names["test_something"]()
+    trouble = explain(caught.value, own_file=tmp_path / "mine.py", tests=tests)
+    assert trouble.message == (SENTENCE,)
+    assert trouble.excerpt == ("> asked()",)
+    assert trouble.at == 10
 
 
 def test_a_reader_who_has_seen_all_hints_is_told_of_the_solution(

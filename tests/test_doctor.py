@@ -97,6 +97,23 @@ def test_a_provider_that_is_none_is_in_the_way(workbook: Workbook) -> None:
     assert found["live"].text.startswith("Not tried")
 
 
+def test_a_provider_that_is_named_with_nothing_configured_is_looked_at(workbook: Workbook) -> None:
+    for name, said in (
+        ("olama", "--provider: there is no provider 'olama'. Did you mean ollama?"),
+        ("anthropic", "WORKBOOK_ANTHROPIC_API_KEY and WORKBOOK_ANTHROPIC_MODEL are not set."),
+    ):
+        found = findings(workbook, "--provider", name)["settings"]
+        assert found.status is Status.BAD
+        assert found.text.startswith(said)
+
+
+def test_what_is_tried_is_not_offered(workbook: Workbook) -> None:
+    with ProviderServer(Answer(completion(text="ready"))) as server:
+        workbook.configure(server.base_url)
+        assert findings(workbook, "--live")["settings"].text == "complete"
+        assert "doctor --live" in findings(workbook)["settings"].text
+
+
 def test_a_value_that_a_field_does_not_take_is_in_the_way(
     workbook: Workbook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,8 +139,10 @@ def test_what_gemini_needs_is_a_note_until_gemini_is_chosen(
     assert found["gemini"].status is Status.NOTE
     assert found["gemini"].text.endswith("pip install -e '.[gemini]'")
     assert found["settings"].status is Status.OK
-    for name in ("gemini", "gemini-3"):
-        assert findings(workbook, "--provider", name)["settings"].status is Status.BAD
+    for name in ("gemini", "gemini-2"):
+        chosen = findings(workbook, "--provider", name)["settings"]
+        assert chosen.status is Status.BAD
+        assert chosen.text.endswith("pip install -e '.[gemini]'")
 
 
 def test_where_a_file_counts_its_path_is_given(workbook: Workbook) -> None:
@@ -211,6 +230,19 @@ def test_as_text_it_fits_80_columns(workbook: Workbook) -> None:
     own_paths = ("python", "packages")  # are as long as they are
     for line in ended.out.splitlines():
         assert len(line) <= 80 or line.split()[1] in own_paths, line
+
+
+def test_a_long_name_stands_above_what_is_said_of_it(
+    workbook: Workbook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workbook.configure("http://localhost:1234/v1")
+    short = workbook("doctor").out
+    monkeypatch.setenv("WORKBOOK_OPENAI_RESPONSES_API_KEY", "k")
+    out = workbook("doctor").out
+    (line,) = [line for line in out.splitlines() if "OPENAI_RESPONSES" in line]
+    assert line == "ok    WORKBOOK_OPENAI_RESPONSES_API_KEY"
+    column = next(each.index("set in") for each in short.splitlines() if "set in" in each)
+    assert f"\n{line}\n{' ' * column}set in the environment\n" in out
 
 
 class TestLive:

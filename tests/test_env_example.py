@@ -17,7 +17,7 @@ BLOCKS = {  # how the title of a block begins: the provider it is for
     "OpenAI, Chat Completions": "openai",
     "OpenAI, Responses": "openai-responses",
     "Anthropic": "anthropic",
-    "Gemini": "gemini-3",
+    "Gemini": "gemini",
     "DashScope / Bailian": "dashscope",
     "DeepSeek": "deepseek",
     "OpenRouter": "openrouter",
@@ -55,7 +55,7 @@ def test_every_provider_that_is_promised_has_a_block() -> None:
     assert len(names) == len(BLOCKS)
     for promised, name in zip(BLOCKS, names, strict=True):
         assert name.startswith(promised)
-    assert {*BLOCKS.values(), "gemini"} == KNOWN.keys()
+    assert {*BLOCKS.values(), "gemini-2"} == KNOWN.keys()
     assert "WORKBOOK_PROVIDER=gemini\n" in parts()["Gemini"]
 
 

@@ -20,6 +20,7 @@ from chapters.ch03.boundary import WorkspaceBoundary
 from chapters.ch04 import live as ch04_live
 from chapters.ch04 import repair as ch04_repair
 from chapters.ch04.downloads import list_download_files
+from chapters.ch04.gemini_client import installed as gemini_is_installed
 from chapters.ch04.names_and_ids import CallIds
 from chapters.ch04.one_round import OneRound, answer_with_one_tool_round
 from chapters.ch04.provider import Target
@@ -474,8 +475,20 @@ async def test_lab_four_goes_without_gemini_where_its_client_is_missing(
     monkeypatch.setattr(ch04_providers, "gemini_is_installed", lambda: False)
     out = io.StringIO()
     assert await ch04_providers.run(out=out), out.getvalue()
-    assert "Gemini is left out: google-genai is not installed." in out.getvalue()
+    assert "pip install -e '.[gemini]'" in out.getvalue()
+    assert "Local servers play 3 providers" in out.getvalue()
+    assert "5 turns, 55 tokens sent, 35 received" in out.getvalue()
     assert "asked   Google Gemini" not in out.getvalue()
+    assert "Gemini gets no ids" not in out.getvalue()
+
+
+@pytest.mark.skipif(not gemini_is_installed(), reason="needs google-genai")
+async def test_every_reply_of_the_tour_is_in_its_totals() -> None:
+    out = io.StringIO()
+    assert await ch04_providers.run(out=out), out.getvalue()
+    assert "Local servers play 4 providers" in out.getvalue()
+    assert "6 turns, 66 tokens sent, 42 received" in out.getvalue()
+    assert "Gemini gets no ids" not in out.getvalue()  # those before 3 did
 
 
 async def test_lab_four_with_a_live_model_stays_at_one_provider() -> None:

@@ -253,6 +253,8 @@ REFUSED = [
     (Answer("", 302), "WORKBOOK_BASE_URL", False),
     (Answer(said("Busy")), "Busy", True),
     (Answer(said(f"Bad {KEY}", code=400)), "WORKBOOK_MODEL", False),
+    (Answer({"object": "error", "code": 400, "message": f"Bad {KEY}"}), "WORKBOOK_MODEL", False),
+    (Answer({"type": "error", "code": "rate_limit_exceeded"}), "Too many", True),
 ]
 NO_REPLY = [
     (page("<!doctype html><title>Sign in</title>"), "WORKBOOK_BASE_URL", True),
@@ -299,7 +301,9 @@ async def test_a_failure_is_one_typed_error_that_says_what_to_do(
     error = caught.value
     assert names in str(error)
     assert (error.kind, error.retryable) == (kind, retryable)
-    assert error.status == (None if kind == "connection" else answer.status)
+    said_400 = isinstance(answer.body, dict) and '"code": 400' in json.dumps(answer.body)
+    status = 400 if said_400 else answer.status  # a number inside is what the status should be
+    assert error.status == (None if kind == "connection" else status)
     assert "\x1b" not in str(error)
     assert len(str(error)) < 700
     assert len(server.requests) == 1  # the SDK does not try again on its own
@@ -626,3 +630,11 @@ async def test_text_with_half_a_surrogate_pair_can_be_sent_and_received() -> Non
             reply = await ask_once(model, "c\ud83dd")
     assert reply.content == (Text("a\ufffdb"),)
     assert server.requests[0].body["messages"][0]["content"] == "c\ufffdd"
+
+
+@pytest.mark.anyio
+async def test_a_key_that_comes_back_as_the_finish_reason_is_not_shown() -> None:
+    choice = {"message": {"content": "hi"}, "finish_reason": f"x {KEY}"}
+    with ProviderServer(Answer({"choices": [choice]})) as server:
+        async with connected(server) as model:
+            assert (await ask_once(model)).finish == "x [key]"

@@ -47,9 +47,11 @@ class BoundedClient(httpx2.AsyncClient):
         finally:
             await response.aclose()
         headers = [
-            (name, value)
-            for name, value in response.headers.multi_items()
-            if name.lower() not in OF_THE_BODY
+            # A charset is the server's word for how to read the body, and it may be any of Python's
+            # codecs: one that fails, one that unpacks. What answers like this is UTF-8.
+            (name, value.partition(b";")[0] if name.lower() == b"content-type" else value)
+            for name, value in response.headers.raw  # bytes: not all that is sent is ASCII
+            if name.lower().decode("latin-1") not in OF_THE_BODY
         ]
         return httpx2.Response(
             response.status_code, headers=headers, content=bytes(content), request=request

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from chapters.ch01.dispatch import LONE_SURROGATE, parse_arguments
+from chapters.ch01.dispatch import LONE_SURROGATE, parse_arguments, unwrapped
 from shared.errors import ToolError
 from shared.messages import (
     FINISHED,
@@ -27,6 +27,7 @@ from shared.messages import (
 T = TypeVar("T")
 
 LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+FINISH_CHARACTERS = 64
 SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -50,7 +51,7 @@ def tool_to_wire(spec: ToolSpec) -> dict[str, Any]:
     """One tool on offer."""
     function = {
         "name": spec.name,
-        "description": spec.description,
+        "description": clean(spec.description),
         "parameters": dict(spec.parameters),
     }
     return {"type": "function", "function": function}
@@ -80,6 +81,7 @@ def call_to_wire(call: ToolCall) -> dict[str, Any]:
 
 def legal_arguments(text: str) -> str:
     """The arguments as the model wrote them if they are a JSON object, else an empty one."""
+    text = unwrapped(text)
     try:
         arguments = parse_arguments(text)
         if SURROGATE_ESCAPE.search(text) or LONE_SURROGATE.search(text):
@@ -134,7 +136,7 @@ def reply_of(body: object) -> AssistantMessage:
     refusal = clean(refusal) if isinstance(refusal, str) else ""
     texts = [Text(text) for text in (text_of(message.get("content")), refusal) if text]
     calls = calls_of(message)
-    finish = clean(str(choices[0].get("finish_reason") or ""))
+    finish = finish_word(str(choices[0].get("finish_reason") or ""))
     if refusal:
         stop, finish = StopReason.REFUSAL, "refusal"
     elif not finish:
@@ -144,6 +146,11 @@ def reply_of(body: object) -> AssistantMessage:
     if stop in FINISHED:  # servers say `stop` beside calls, and `tool_calls` without any
         stop = StopReason.TOOL_USE if calls else StopReason.END_TURN
     return AssistantMessage((*texts, *calls), stop, finish, usage_of(body))
+
+
+def finish_word(said: str) -> str:
+    """Why a reply ended, in the provider's words: it will be shown, so it is short and one line."""
+    return "".join(filter(str.isprintable, said[:FINISH_CHARACTERS]))
 
 
 def own_id(call: ToolCall, taken: set[str], new_id: Callable[[], str]) -> ToolCall:

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from chapters.ch01.connection_errors import too_far, too_slow, unreachable
+from chapters.ch01.connection_errors import (
+    causes,
+    no_client,
+    too_far,
+    too_slow,
+    unexpected,
+    unreachable,
+)
 from chapters.ch01.endpoint import Endpoint, not_an_address
 from chapters.ch01.provider_errors import redirected, refused, too_large, wait_of
 from shared.errors import ProviderError
@@ -95,7 +102,13 @@ class Connection:
                 wait = wait_of(headers)
                 failure = refused(self.endpoint, error.status_code, error.body, wait)
         except sdk.package.APIConnectionError as error:
-            failure = unreachable(self.endpoint, error)
+            inside = [each for each in causes(error) if isinstance(each, AnswerTooLarge)]
+            if inside:  # some clients wrap whatever comes from below them
+                failure = too_large(self.endpoint, inside[0].status, MAX_ANSWER_BYTES)
+            else:
+                failure = unreachable(self.endpoint, error)
+        except Exception as error:
+            failure = unexpected(self.endpoint, error)
         # Raised out here, so that no exception of the SDK, with the request and its key, hangs on.
         raise failure
 
@@ -110,7 +123,10 @@ class Connection:
 
         from chapters.ch01.bounded_client import BoundedClient
 
-        below = BoundedClient(max_bytes=MAX_ANSWER_BYTES, transport=self._transport)
+        try:
+            below = BoundedClient(max_bytes=MAX_ANSWER_BYTES, transport=self._transport)
+        except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
+            raise no_client(error) from None
         try:
             return self._open_client(self.endpoint, self._connect_timeout, below)
         except httpx2.InvalidURL:

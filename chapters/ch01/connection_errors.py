@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from chapters.ch01.endpoint import Endpoint
-from shared.errors import ProviderError
+from shared.errors import ConfigError, ProviderError
 
 
 # region: unreachable
@@ -82,4 +83,46 @@ def too_slow(endpoint: Endpoint, seconds: float) -> ProviderError:
     )
 
 
+def unexpected(endpoint: Endpoint, error: BaseException) -> ProviderError:
+    """The provider's client failed in a way that nobody foresaw."""
+    said = endpoint.quote(str(error))
+    detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return ProviderError(
+        f"The client for {endpoint.address} could not read the answer, or send the request. Check "
+        f"{endpoint.url_variable}: is that the address of a provider? ({detail})",
+        kind="connection",
+    )
+
+
 # endregion: unreachable
+
+
+# region: no_client
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
+
+
+def no_client(error: Exception, environ: Mapping[str, str] = os.environ) -> ConfigError:
+    """The error for an environment in which no HTTP client can be made. It shows no value."""
+    about_files = isinstance(error, OSError)
+    known = CERTIFICATES if about_files else PROXIES
+    names = [name for name in environ if name.upper() in known and environ[name].strip()]
+    variable = " or ".join(names) or "the settings of your system"
+    if about_files:
+        return ConfigError(
+            f"The file that {variable} names cannot be read, or holds no certificates. Put the "
+            "path of a file in PEM format there, or clear the variable."
+        )
+    if isinstance(error, ImportError):
+        return ConfigError(
+            f"{variable} names a SOCKS proxy, which needs a package that is not installed. "
+            "Use a proxy whose address starts with http://, or install the package: "
+            "pip install socksio"
+        )
+    return ConfigError(
+        f"{variable} holds no address of a proxy. It looks like http://proxy.example.com:8080. "
+        "To go without a proxy, clear the variable."
+    )
+
+
+# endregion: no_client

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 from shared.errors import ToolError
@@ -24,18 +24,25 @@ def _refuse_constant(name: str) -> NoReturn:
 
 JSON = json.JSONDecoder(parse_constant=_refuse_constant)  # NaN and Infinity are not JSON
 
+# No tool wants more. What can be read can then also be written, at any place of the program.
+MAX_LEVELS = 200
+
 
 # region: parse
 def parse_arguments(text: str) -> dict[str, Any]:
     """The arguments of a call as a JSON object; empty text means no arguments.
 
-    Raises ToolError: `invalid_json` for text that is not JSON (the reason and the place),
-    `invalid_arguments` for JSON that is not an object.
+    Some servers encode them twice: a string that holds an object is that object. Raises ToolError:
+    `invalid_json` for text that is not JSON (the reason and the place), `invalid_arguments` for
+    JSON that is not an object.
     """
+    text = unwrapped(text)
     if not text.strip():
         return {}
     try:
         arguments = JSON.decode(text)
+        if too_deep(arguments, text):
+            raise RecursionError
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "nested too deeply"
         raise ToolError("invalid_json", f"The arguments are not valid JSON: {reason}.") from None
@@ -48,6 +55,35 @@ def parse_arguments(text: str) -> dict[str, Any]:
 
 
 # endregion: parse
+
+
+def unwrapped(text: str) -> str:
+    """The text of an object that was encoded twice, decoded once; any other text as it is."""
+    if not text.lstrip().startswith('"'):
+        return text
+    try:
+        inside = JSON.decode(text)
+        return inside if isinstance(JSON.decode(inside), dict) else text
+    except (ValueError, RecursionError):
+        return text
+
+
+def too_deep(value: object, text: str) -> bool:
+    """Whether the value of a JSON text has more levels of lists and objects than MAX_LEVELS."""
+    if text.count("[") + text.count("{") <= MAX_LEVELS:
+        return False
+    level: list[object] = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(MAX_LEVELS):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Iterable[object]:
+    """The lists and objects right in a list or an object."""
+    inner = value.values() if isinstance(value, dict) else value
+    return [each for each in inner if isinstance(each, (dict, list))]
 
 
 def _without_lone_surrogates(arguments: dict[str, Any], text: str) -> dict[str, Any]:

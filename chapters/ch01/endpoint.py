@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
@@ -28,7 +29,8 @@ class Endpoint:
     """An address, a key and a model. The key is in no `repr` and in no quotation.
 
     `path` is what the client adds to the address. The rest is for messages to a person: how the
-    names of the settings begin, what the address usually looks like, what its answers are called.
+    names of the settings begin, what the address usually looks like, what its answers are called,
+    and what else to say of a request that was refused with these words.
     """
 
     base_url: str
@@ -38,6 +40,7 @@ class Endpoint:
     prefix: str = "WORKBOOK_"
     usually: str = "ends in /v1"
     answer: str = "a chat completion"
+    advice: Callable[[str], str] = field(default=lambda said: "", repr=False, compare=False)
 
     @property
     def url_variable(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
-from chapters.ch01.chat_wire import UnreadableReply, from_wire, to_body
+from chapters.ch01.chat_wire import FINISH_CHARACTERS, UnreadableReply, from_wire, to_body
 from chapters.ch01.connection import Connection, openai_client
-from chapters.ch01.endpoint import Endpoint
-from chapters.ch01.provider_errors import error_inside, unreadable
+from chapters.ch01.endpoint import SECRET_CHARACTERS, Endpoint
+from chapters.ch01.provider_errors import error_in, error_inside, unreadable
 from shared.events import Emit
 from shared.messages import AssistantMessage, Request
 
@@ -18,6 +19,12 @@ from shared.messages import AssistantMessage, Request
 def mint_id() -> str:
     """A call id that nobody has used."""
     return f"call_{uuid4().hex[:24]}"
+
+
+def shown_finish(endpoint: Endpoint, finish: str) -> str:
+    """Why a reply ended, for messages and histories: it may hold anything, also the key."""
+    cut_key = len(finish) == FINISH_CHARACTERS and endpoint.api_key[:SECRET_CHARACTERS] in finish
+    return "[key]" if cut_key else endpoint.quote(finish)
 
 
 # region: adapter
@@ -59,9 +66,10 @@ class OpenAIChat:
         ]
         try:
             body = json.loads(content)
-            if isinstance(body, dict) and body.get("error"):
-                raise error_inside(self._endpoint, status, body["error"])
-            return from_wire(body, taken, self._new_id)
+            if error := error_in(body):
+                raise error_inside(self._endpoint, status, error)
+            reply = from_wire(body, taken, self._new_id)
+            return replace(reply, finish=shown_finish(self._endpoint, reply.finish))
         except UnreadableReply as problem:
             reason = str(problem)
         except (ValueError, RecursionError):

@@ -88,14 +88,30 @@ def redirected(endpoint: Endpoint, status: int, target: str) -> ProviderError:
 
 def error_inside(endpoint: Endpoint, status: int, body: object) -> ProviderError:
     """The provider answered that all is well, and what it sent is an error."""
-    return _from_provider(endpoint, status, status_meant_by(body), body, None)
+    error = _from_provider(endpoint, status, status_meant_by(body), body, None)
+    error.status = status_in(body) or status
+    return error
+
+
+def error_in(body: object) -> object:
+    """The error in an answer of status 200, or None: under its key, or all of the answer."""
+    if not isinstance(body, Mapping):
+        return None
+    if "error" in (body.get("object"), body.get("type")) and not body.get("error"):
+        return body
+    return body.get("error") or None
+
+
+def status_in(body: object) -> int | None:
+    """The number of an HTTP status that an error object holds as its code, or None."""
+    code = body.get("code") if isinstance(body, Mapping) else None
+    return int(str(code)) if re.fullmatch("[45][0-9]{2}", str(code)) else None
 
 
 def status_meant_by(body: object) -> int:
     """The HTTP status that an error object should have come with; 500 if it does not tell."""
-    code = body.get("code") if isinstance(body, Mapping) else None
-    if str(code) in {str(number) for number in range(400, 600)}:
-        return int(str(code))
+    if status := status_in(body):
+        return status
     words = code_of(body)
     return next((status for pattern, status in MEANT if re.search(pattern, words)), 500)
 
@@ -119,6 +135,8 @@ def _from_provider(
         )
     else:
         advice = advice_for(endpoint, meant, wait)
+        if meant in (400, 422) and (more := endpoint.advice(said)):
+            advice += f" {more}"
     quoted = f" The provider says: {endpoint.quote(said)}" if said.strip() else ""
     return ProviderError(
         f"{advice} (HTTP {status}){quoted}",

@@ -9,6 +9,7 @@ from chapters.ch01.connection import Connection, openai_client
 from chapters.ch01.endpoint import Endpoint
 from chapters.ch04.live import Poster, ProviderModel
 from chapters.ch04.provider import Api, Provider, Target
+from chapters.ch04.which_field import advice_on
 from chapters.ch04.wire import Wire
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def endpoint_of(wire: Wire, target: Target, access: Access) -> Endpoint:
         prefix=access.prefix,
         usually=wire.usually,
         answer=wire.answer,
+        advice=lambda said: advice_on(said, target.provider, access.prefix),
     )
 
 

@@ -173,7 +173,8 @@ def fields(request: Request, target: Target) -> Json:
     provider = target.provider
     if provider.max_tokens is None:
         raise ConfigError(
-            f"{provider.name} has to be told how long a reply may be. Give max_tokens a number."
+            f"{provider.name} has to be told how long a reply may be. Give WORKBOOK_MAX_TOKENS a "
+            "number, such as 16000, or leave it out."
         )
     said: Json = {"model": target.model, provider.token_limit_key: provider.max_tokens}
     if request.system.strip():

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from operator import is_
 
 from chapters.ch04.provider import Target
 from chapters.ch04.repair import Group, Repair
-from chapters.ch04.wire import Json, Wire, encode, fields_of
+from chapters.ch04.wire import Json, Wire, encode, encoded_fields
 from shared.history import HistoryView
 from shared.messages import AssistantMessage, Message, Request, ToolSpec
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """The items of one group, and their bytes."""
+
+    items: list[Json]
+    content: bytes
 
 
 # region: encoder
@@ -31,15 +40,23 @@ class Encoder:
 
     def body(self, request: Request) -> bytes:
         """The request as JSON in UTF-8. Raises ConfigError for one that cannot be sent at all."""
-        fields = self._encoded_fields(request)
-        self._catch_up(request.messages)
-        late = [items for group in self._repair.rest() if (items := self._items(group))]
-        tail = [self._last, *late] if self._last else late
+        try:
+            fields = self._encoded_fields(request)
+            self._catch_up(request.messages)
+            tail = [each for each in (self._last, *self._rest()) if each.items]
+            opening = _joined(self._wire.opening(request, self._target))
+            closing = self._closed(tail[-1]) if tail else b""
+        except BaseException:  # half of what was new is in: nothing of it may be left
+            self._start_over()
+            raise
         self.empty = not tail
-        if tail:
-            tail[-1] = self._wire.closing(tail[-1], self._target)
-        opening = _joined([self._wire.opening(request, self._target)])
-        said = b",".join(filter(None, [opening, self._settled, _joined(tail)]))
+        parts: list[bytes | bytearray] = [
+            opening,
+            self._settled,
+            *[each.content for each in tail[:-1]],
+            closing,
+        ]
+        said = b",".join([part for part in parts if part])
         comma = b"," if len(fields) > len(b"{}") else b""
         return b"".join([fields[:-1], comma, encode(self._wire.key), b":[", said, b"]}"])
 
@@ -48,7 +65,8 @@ class Encoder:
         self._seen: Sequence[Message] = ()
         self._repair = Repair(self._target)
         self._settled = bytearray()  # the items of all finished groups but the last
-        self._last: list[Json] = []  # which may still be marked as the last one
+        self._last = _Encoded([], b"")  # which may still be marked as the last one
+        self._waiting: dict[int, tuple[Group, _Encoded]] = {}  # said while a call was open
 
     def _catch_up(self, messages: Sequence[Message]) -> None:
         if not _continues(messages, self._seen):
@@ -57,26 +75,47 @@ class Encoder:
             message = messages[position]
             if isinstance(message, AssistantMessage):
                 self.taken.update([call.id for call in message.calls])
-            for group in self._repair.feed(message):
-                if items := self._items(group):
-                    self._settle(self._last)
-                    self._last = items
-        self._seen = messages
+            finished = [self._encoded(group) for group in self._repair.feed(message)]
+            for each in finished:
+                if each.items:
+                    self._settle(self._last.content)
+                    self._last = each
+            if finished:
+                self._waiting.clear()
+        # A list may grow, or be edited, behind our back.
+        self._seen = messages if isinstance(messages, HistoryView) else tuple(messages)
 
-    def _settle(self, items: list[Json]) -> None:
-        if items:
+    def _settle(self, content: bytes) -> None:
+        if content:
             if self._settled:
                 self._settled += b","
-            self._settled += _joined([items])
+            self._settled += content
 
-    def _items(self, group: Group) -> list[Json]:
-        return self._wire.items(group, self._target)
+    def _rest(self) -> list[_Encoded]:
+        """What waits for the results of open calls. Results are encoded anew, as one more came."""
+        rest = self._repair.rest()
+        for group in (*rest[1:2], *rest[1 + len(self._waiting) :]):  # the first one, and new ones
+            self._waiting[id(group.messages[0])] = group, self._encoded(group)
+        return [*map(self._encoded, rest[:1]), *[each for _, each in self._waiting.values()]]
+
+    def _encoded(self, group: Group) -> _Encoded:
+        known = self._waiting.get(id(group.messages[0]))
+        if known and known[0] == group:
+            return known[1]
+        items = self._wire.items(group, self._target)
+        return _Encoded(items, _joined(items))
+
+    def _closed(self, last: _Encoded) -> bytes:
+        """The last items with the mark of the last ones, if the API has one."""
+        items = self._wire.closing(last.items, self._target)
+        return last.content if items is last.items else _joined(items)
 
     def _encoded_fields(self, request: Request) -> bytes:
         known = self._offered
-        if known is None or known[0] is not request.tools or known[1] != request.system:
-            fields = encode(fields_of(self._wire, request, self._target))
-            known = self._offered = (request.tools, request.system, fields)
+        tools = tuple(request.tools)
+        if known is None or known[0] is not tools or known[1] != request.system:
+            fields = encoded_fields(self._wire, request, self._target)
+            known = self._offered = (tools, request.system, fields)
         return known[2]
 
 
@@ -89,5 +128,5 @@ def _continues(messages: Sequence[Message], seen: Sequence[Message]) -> bool:
     return len(messages) >= len(seen) and all(map(is_, messages, seen))
 
 
-def _joined(groups: Iterable[list[Json]]) -> bytes:
-    return b",".join([encode(item) for items in groups for item in items])
+def _joined(items: Iterable[Json]) -> bytes:
+    return b",".join([encode(item) for item in items])

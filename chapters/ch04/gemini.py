@@ -25,7 +25,7 @@ from shared.messages import (
 
 SEE_IMAGE = "(see attached image)"
 IMAGES_FOLLOW = "Tool result image:"
-BASE64 = re.compile(r"(?=(?:.{4})+\Z)[A-Za-z0-9+/_-]+={0,2}")
+BASE64 = re.compile(r"(?=(?:.{4})+\Z)([A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}")  # either alphabet
 
 
 def path(target: Target) -> str:

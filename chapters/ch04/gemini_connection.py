@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from chapters.ch01.connection import MAX_ANSWER_BYTES
-from chapters.ch01.connection_errors import too_far, too_slow, unreachable
+from chapters.ch01.connection_errors import (
+    no_client,
+    too_far,
+    too_slow,
+    unexpected,
+    unreachable,
+)
 from chapters.ch01.endpoint import Endpoint, not_an_address
 from chapters.ch01.provider_errors import too_large
 from chapters.ch04.gemini_client import NOT_INSTALLED, Opened, check, installed, open_client
@@ -91,9 +97,9 @@ class GeminiConnection:
             return unreachable(self.endpoint, error)
         except httpx2.InvalidURL:
             raise not_an_address(self.endpoint.url_variable) from None
-        except Exception:
+        except Exception as error:
             if exchange.answer is None:  # else the answer is judged, and not what the SDK makes
-                raise
+                return unexpected(self.endpoint, error)
         finally:
             EXCHANGE.reset(token)
         return None
@@ -106,13 +112,18 @@ class GeminiConnection:
             await opened.below.aclose()  # the SDK leaves open what it was given
 
     def _open(self) -> Opened:
+        import httpx2
+
         from chapters.ch04.gemini_http import PreparedClient
 
-        below = PreparedClient(
-            max_bytes=MAX_ANSWER_BYTES,
-            connect_timeout=self._connect_timeout,
-            transport=self._transport,
-        )
+        try:
+            below = PreparedClient(
+                max_bytes=MAX_ANSWER_BYTES,
+                connect_timeout=self._connect_timeout,
+                transport=self._transport,
+            )
+        except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
+            raise no_client(error) from None
         return open_client(self.endpoint, self._headers, below)
 
 

@@ -43,7 +43,7 @@ def error_body(answer: httpx2.Response) -> object:
     try:
         body = json.loads(answer.content)
     except (ValueError, RecursionError):
-        return answer.text
+        return answer.content.decode("utf-8", "replace")
     return error_object(body[0] if isinstance(body, list) and body else body)
 
 

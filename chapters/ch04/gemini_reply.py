@@ -10,7 +10,10 @@ from chapters.ch04.provider import Target
 from chapters.ch04.wire import Json, finished, objects, tokens, words
 from shared.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall, Usage
 
-BLOCKED = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
+BLOCKED = (
+    *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+    *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER"),
+)
 STOP_REASONS = {
     "": StopReason.MISSING,
     "STOP": StopReason.END_TURN,  # beside calls too
@@ -26,7 +29,8 @@ def from_wire(body: Any, target: Target) -> AssistantMessage:
         raise UnreadableReply("it is not a JSON object")
     candidates = objects(body, "candidates")
     if not candidates and (reason := blocked(body)):
-        return AssistantMessage((), StopReason.CONTENT_FILTER, reason, usage(body))
+        found = AssistantMessage((), StopReason.CONTENT_FILTER, reason, usage(body))
+        return finished(found, target)
     if not candidates:
         raise UnreadableReply("`candidates` is missing or empty")
     said = words(candidates[0], "finishReason")

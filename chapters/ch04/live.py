@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol, Self
 
 from chapters.ch01.chat_wire import UnreadableReply
 from chapters.ch01.endpoint import Endpoint
-from chapters.ch01.openai_chat import mint_id
-from chapters.ch01.provider_errors import error_inside, unreadable
+from chapters.ch01.openai_chat import mint_id, shown_finish
+from chapters.ch01.provider_errors import error_in, error_inside, unreadable
 from chapters.ch04.encoder import Encoder
 from chapters.ch04.provider import Target
 from chapters.ch04.wire import Wire, finish
@@ -66,9 +67,10 @@ class ProviderModel:
         endpoint = self._connection.endpoint
         try:
             body = json.loads(content)
-            if isinstance(body, dict) and body.get("error"):
-                raise error_inside(endpoint, status, body["error"])
+            if error := error_in(body):
+                raise error_inside(endpoint, status, error)
             reply = self._wire.reply(body, self._target)
+            reply = replace(reply, finish=shown_finish(endpoint, reply.finish))
         except UnreadableReply as problem:
             reason = str(problem)
         except (ValueError, RecursionError):

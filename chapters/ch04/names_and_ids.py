@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from chapters.ch04.provider import IdRule
 
+LEGAL_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 TRIES = 1_000  # after that, there is no id that fits
 
@@ -19,9 +20,9 @@ def wire_name(name: str, limit: int = 64) -> str:
     The same name always gives the same result, so calls in a history and tools on offer agree. The
     way back is a look-up among the tools on offer.
     """
-    if re.fullmatch(rf"[A-Za-z0-9_-]{{1,{limit}}}", name):
+    if len(name) <= limit and LEGAL_NAME.fullmatch(name):
         return name
-    return f"{_ILLEGAL.sub('_', name)[: limit - 9]}_{_digest(name)}"
+    return f"{_ILLEGAL.sub('_', name)[: limit - 9]}_{_digest(name)}"[-limit:]
 
 
 # region: ids

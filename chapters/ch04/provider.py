@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from shared.messages import Origin
 
@@ -58,6 +58,31 @@ PLAIN_ID = IdRule(r"[A-Za-z0-9_-]{1,64}", 64)
 RESPONSES_ID = IdRule(r"[A-Za-z0-9_-]{0,63}[A-Za-z0-9-]", 64, not_last="_")
 
 
+# What an adapter or its client writes itself, by the field that could overwrite it.
+OWNER = "The adapter and its client write that themselves."
+_BODY = frozenset(
+    {"model", "messages", "input", "contents", "tools"}
+    | {"system", "instructions", "systemInstruction"}
+    | {"stream", "stream_options", "background", "conversation", "previous_response_id"}
+)
+OWNED: Mapping[str, frozenset[str]] = {
+    "token_limit_key": _BODY | {"store", "include"},
+    "extra_body": _BODY,
+    # x-api-key is not one of them: no client here sends it, and a gateway may want it.
+    "headers": frozenset(
+        {"authorization", "x-goog-api-key", "host"}
+        | {"content-type", "content-length", "content-encoding", "transfer-encoding"}
+    ),
+}
+
+
+def not_its_own(name: str, value: object) -> list[str]:
+    """The keys in the `value` for the field `name` that the field may not hold."""
+    owned = {key.lower(): key for key in OWNED.get(name, ())}
+    keys = [value] if isinstance(value, str) else value if isinstance(value, Mapping) else ()
+    return sorted({owned[key.lower()] for key in keys if key.lower() in owned})
+
+
 # region: record
 @dataclass(frozen=True, slots=True)
 class Provider:
@@ -67,31 +92,47 @@ class Provider:
     api: Api
     about: str  # one line, for a person
     base_url: str | None = None  # None: you have to say where it is
+
+    # A reply: how long it may be, and under which name that is said.
     token_limit_key: str = "max_tokens"
-    max_tokens: int | None = None  # of a reply; None: the provider's own limit
-    system_role: str = "system"
-    empty_content: str | None = ""  # beside calls without text: "" or null
-    strict: Strict = Strict.OMIT
-    images: bool = True  # can be sent at all
-    result_images: bool = False  # can stand in a tool result; else in a user message after it
-    result_name: bool = False  # a result repeats the name of its tool
-    reply_after_results: bool = False  # no user message may follow a result directly
-    echo_reasoning: bool = True  # thinking goes back to the model that thought it
-    unsigned_thinking: bool = False  # thinking goes back though nobody signed it
-    foreign_signature: str = ""  # stands on a call that another model made, where one must
-    call_ids: bool = True  # calls and results carry ids; else their order pairs them
-    ids: IdRule = ANY_ID
-    blank_text: bool = True  # a message may be blank
+    max_tokens: int | None = None  # None: the provider's own limit
     finish_required: bool = True  # a reply without a finish reason is half a reply
-    cache: Cache = Cache.NONE
-    eager_input: bool = False  # arguments are sent while they are written
-    name_limit: int = 64
-    max_tools: int | None = None  # on offer; None: as many as you like
+
+    # Tools: how they are called, how many there may be, how strictly they are described.
+    name_limit: int = 64  # characters
+    max_tools: int | None = None  # None: as many as you like
+    strict: Strict = Strict.OMIT  # say nothing of it, say no, or ask for it
+    eager_input: bool = False  # arguments are sent while they are written (chapter 5)
+
+    # Messages: what may stand where.
+    system_role: str = "system"  # who says the system prompt; some want "developer"
+    empty_content: Literal["", None] = ""  # beside calls without text: "" or null
+    blank_text: bool = True  # a message may be blank
+    images: bool = True  # can be sent at all
+
+    # Results: how they find their call, and what they may hold.
+    call_ids: bool = True  # calls and results carry ids; else their order pairs them
+    ids: IdRule = ANY_ID  # which ids are taken
+    result_name: bool = False  # a result repeats the name of its tool
+    result_images: bool = False  # pictures stand in a result; else in a message after it
+    reply_after_results: bool = False  # no user message may follow a result directly
+
+    # Thinking, and what a provider has signed.
+    echo_reasoning: bool = True  # thinking goes back to the model that thought it
+    unsigned_thinking: bool = False  # also if nobody signed it
+    foreign_signature: str = ""  # stands on a call that another model made, where one must
+
+    # The request as a whole.
+    cache: Cache = Cache.NONE  # how long the provider shall keep what it has read
     extra_body: Mapping[str, Any] = field(default_factory=dict)  # added to every request
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)  # sent with every request
 
-
-# endregion: record
+    # endregion: record
+    def __post_init__(self) -> None:
+        """Raise ValueError for a key that is not this record's to set."""
+        for name in OWNED:
+            if taken := not_its_own(name, getattr(self, name)):
+                raise ValueError(f"{name} may not hold {', '.join(taken)}. {OWNER}")
 
 
 @dataclass(frozen=True, slots=True)

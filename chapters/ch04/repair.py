@@ -9,12 +9,14 @@ through here, so that no adapter has to expect the worst.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from chapters.ch01.chat_wire import clean, legal_arguments
 from chapters.ch04.names_and_ids import CallIds, wire_name
 from chapters.ch04.provider import Target
+from chapters.ch04.signatures import Signatures
 from shared.messages import (
     AssistantMessage,
     Image,
@@ -90,10 +92,11 @@ class Repair:
         self._target = target
         self._ids = CallIds(target.provider.ids)
         self._open: list[_Open] = []
+        self._unanswered: dict[str, deque[_Open]] = {}  # of the open round, by their ids
         self._waiting: list[UserMessage] = []
         self._begun = False
         self._after_results = False
-        self._signed: set[tuple[Text | Thinking | ToolCall, ...]] = set()
+        self._signatures = Signatures(target.provider.api)
 
     def feed(self, message: Message) -> list[Group]:
         """The groups that `message` completes."""
@@ -122,6 +125,8 @@ class Repair:
         done = self._close()
         ids = [call.id for call in message.calls]
         self._open = [_Open(*pair) for pair in zip(ids, reply.calls, strict=True)]
+        for one in self._open:
+            self._unanswered.setdefault(one.call_id, deque()).append(one)
         return done + self._grouped(reply)
 
     def _hear(self, message: UserMessage) -> list[Group]:
@@ -134,18 +139,21 @@ class Repair:
         return self._grouped(said)
 
     def _settle(self, result: ToolResult) -> list[Group]:
-        for one in self._open:
-            if one.call_id == result.call_id and one.result is None:
-                one.result = result_of(one.call, result, self._target)
-                break
-        return [] if any(one.result is None for one in self._open) else self._close()
+        waiting = self._unanswered.get(result.call_id)
+        if not waiting:
+            return []
+        one = waiting.popleft()
+        one.result = result_of(one.call, result, self._target)
+        if not waiting:
+            del self._unanswered[result.call_id]
+        return [] if self._unanswered else self._close()
 
     def _close(self) -> list[Group]:
         """End the round that is open: the results, then what was said meanwhile."""
         if not self._open:
             return []
         done, waiting = [self._results_group()], self._waiting
-        self._open, self._waiting = [], []
+        self._open, self._waiting, self._unanswered = [], [], {}
         self._after_results = self._ends_in_results(done[0])
         for said in waiting:
             done += self._grouped(said)
@@ -170,12 +178,9 @@ class Repair:
         return [*first, group]
 
     def _repaired(self, message: AssistantMessage) -> AssistantMessage | None:
-        # A reply that is in the history twice is signed once: items with ids may not come again.
-        at_home = message.origin == self._target.origin and message.content not in self._signed
-        if at_home and any(part.signature for part in message.content):
-            self._signed.add(message.content)
+        at_home = message.origin == self._target.origin
         content: list[Text | Thinking | ToolCall] = []
-        for part in message.content:
+        for part in self._signatures.sendable(message) if at_home else message.content:
             signature = part.signature if at_home else ""
             match part:
                 case Text() if part.text.strip() or signature:
@@ -216,6 +221,8 @@ def said_to(message: UserMessage, target: Target) -> UserMessage | None:
             part = Text(clean(part.text))
             if not part.text.strip() and not provider.blank_text:
                 continue
+        else:
+            part = sendable(part)
         content.append(part)
     return UserMessage(tuple(content)) if content else None
 
@@ -225,4 +232,10 @@ def result_of(call: ToolCall, result: ToolResult, target: Target) -> ToolResult:
     text, images = clean(result.text), result.images
     if images and not target.provider.images:
         text, images = "\n".join(filter(None, [text, NO_RESULT_IMAGE])), ()
-    return replace(result, call_id=call.id, name=call.name, text=text, images=images)
+    shown = tuple([sendable(image) for image in images])
+    return replace(result, call_id=call.id, name=call.name, text=text, images=shown)
+
+
+def sendable(image: Image) -> Image:
+    """A picture whose fields can be encoded, whatever the provider then says to them."""
+    return Image(clean(image.media_type), clean(image.data))

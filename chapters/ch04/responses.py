@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from chapters.ch01.chat_wire import clean
-from chapters.ch01.dispatch import parse_arguments
 from chapters.ch04 import chat
 from chapters.ch04.provider import Target
 from chapters.ch04.repair import Group
 from chapters.ch04.responses_reply import from_wire
+from chapters.ch04.signatures import signed
 from chapters.ch04.wire import Json, Wire, words
-from shared.errors import ToolError
 from shared.messages import (
     AssistantMessage,
     Image,
@@ -113,14 +112,6 @@ def call_to_wire(call: ToolCall) -> Json:
     item = {"id": call.signature} if call.signature else {}
     called = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
     return {"type": "function_call", **item, **called}
-
-
-def signed(signature: str) -> Json:
-    """What a signature of this API says; empty if it is none."""
-    try:
-        return parse_arguments(signature)
-    except ToolError:
-        return {}
 
 
 def results(group: Group, target: Target) -> list[Json]:

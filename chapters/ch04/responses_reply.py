@@ -13,6 +13,7 @@ from shared.messages import AssistantMessage, StopReason, Text, Thinking, ToolCa
 
 CUT_OFF = {
     "max_output_tokens": StopReason.MAX_TOKENS,
+    "max_messages": StopReason.MAX_TOKENS,
     "content_filter": StopReason.CONTENT_FILTER,
 }
 

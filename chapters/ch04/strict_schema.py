@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 from chapters.ch01.dispatch import parse_arguments
 from chapters.ch04.provider import Strict
@@ -27,6 +28,8 @@ REFUSED = {
 }
 DROPPED = {"default", "title", "discriminator", "$defs", "definitions", "$schema", "$id"}
 MAX_DEPTH = 10
+MAX_WITHIN = 100  # the same, with alternatives and references counted
+BUDGET = {"parts": 10_000, "properties": 5_000, "enum values": 1_000, "characters": 120_000}
 NULL = {"type": "null"}
 
 
@@ -52,48 +55,88 @@ def strict_schema(schema: Mapping[str, Any]) -> Schema:
     """An equal schema in which every property is required and no other allowed, or NotStrict."""
     if schema.get("type", "object") != "object" or schema.keys() & {"anyOf", "oneOf", "$ref"}:
         raise NotStrict("the root is not an object")
-    return _strict({"properties": {}, **schema, "type": "object"}, schema, depth=1, seen=())
+    return _Writer(schema).part({"properties": {}, **schema, "type": "object"}, depth=1)
 
 
-def _strict(schema: Any, root: Mapping[str, Any], depth: int, seen: tuple[str, ...]) -> Schema:
-    if not isinstance(schema, Mapping):
-        raise NotStrict("a part of it is no object")
-    if depth > MAX_DEPTH:
-        raise NotStrict(f"it is deeper than {MAX_DEPTH} levels")
-    if refused := sorted(schema.keys() & REFUSED):
-        raise NotStrict(f"{refused[0]} is not possible")
-    if "$ref" in schema:  # written out, since nothing may stand beside it
-        reference = schema["$ref"]
-        if reference in seen:
-            raise NotStrict("it contains itself")
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        target = {**_found(reference, root), **beside}
-        return _strict(target, root, depth, (*seen, reference))
-    kept = {key: value for key, value in schema.items() if key not in DROPPED}
-    branches = [*kept.pop("anyOf", ()), *kept.pop("oneOf", ())]
-    if branches:
-        if others := sorted(kept.keys() & {"properties", "items"}):
-            raise NotStrict(f"{others[0]} stands beside alternatives")
-        return {**kept, "anyOf": [_strict(branch, root, depth, seen) for branch in branches]}
-    kinds = _kinds(kept)
-    if not kinds:
-        raise NotStrict("a property has no type")
-    if "object" in kinds:
-        return kept | _object(kept, root, depth, seen)
-    if "array" in kinds:
-        kept["items"] = _strict(kept.get("items"), root, depth + 1, seen)
-    return kept
+class _Writer:
+    """Writes a schema anew, part by part, and stops where it grows beyond what providers take.
 
+    References are written out, so a small schema can grow without bound.
+    """
 
-def _object(schema: Schema, root: Mapping[str, Any], depth: int, seen: tuple[str, ...]) -> Schema:
-    if schema.get("additionalProperties", False) is not False or "properties" not in schema:
-        raise NotStrict("an object may have any property")
-    required = schema.get("required", ())
-    properties = {}
-    for name, inner in schema["properties"].items():
-        strict = _strict(inner, root, depth + 1, seen)
-        properties[name] = strict if name in required else _nullable(strict)
-    return {"properties": properties, "required": list(properties), "additionalProperties": False}
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        self._within = 0  # how many parts the one at hand is in
+        self._left = dict(BUDGET)
+
+    def part(self, schema: Any, depth: int, seen: tuple[str, ...] = ()) -> Schema:
+        self._spend("parts", 1)
+        self._within += 1
+        if depth > MAX_DEPTH or self._within > MAX_WITHIN:
+            raise NotStrict(f"it is deeper than {MAX_DEPTH} levels")
+        written = self._written(schema, depth, seen)
+        self._within -= 1
+        return written
+
+    def _written(self, schema: Any, depth: int, seen: tuple[str, ...]) -> Schema:
+        if not isinstance(schema, Mapping):
+            raise NotStrict("a part of it is no object")
+        if refused := sorted(schema.keys() & REFUSED):
+            raise NotStrict(f"{refused[0]} is not possible")
+        if "$ref" in schema:  # written out, since nothing may stand beside it
+            reference = str(schema["$ref"])
+            if reference in seen:
+                raise NotStrict("it contains itself")
+            return self.part(_referred(schema, self._root), depth, (*seen, reference))
+        kept = {key: value for key, value in schema.items() if key not in DROPPED}
+        branches = [*_list(kept.pop("anyOf", [])), *_list(kept.pop("oneOf", []))]
+        if branches:
+            if others := sorted(kept.keys() & {"properties", "items"}):
+                raise NotStrict(f"{others[0]} stands beside alternatives")
+            self._spend_on(kept)
+            return {**kept, "anyOf": [self.part(branch, depth, seen) for branch in branches]}
+        kinds = _kinds(kept)
+        if not kinds:
+            raise NotStrict("a property has no type")
+        if "object" in kinds:
+            properties = kept.pop("properties", None)
+            self._spend_on(kept)
+            return kept | self._object(kept, properties, depth, seen)
+        if "array" in kinds:
+            items = kept.pop("items", None)
+            self._spend_on(kept)
+            return kept | {"items": self.part(items, depth + 1, seen)}
+        self._spend_on(kept)
+        return kept
+
+    def _object(self, schema: Schema, listed: Any, depth: int, seen: tuple[str, ...]) -> Schema:
+        if schema.get("additionalProperties", False) is not False or listed is None:
+            raise NotStrict("an object may have any property")
+        if not isinstance(listed, Mapping):
+            raise NotStrict("the properties of an object are none")
+        required = set(_list(schema.get("required", []), str))
+        properties = {}
+        for name, inner in listed.items():
+            self._spend("properties", 1)
+            self._spend("characters", len(str(name)))
+            strict = self.part(inner, depth + 1, seen)
+            properties[name] = strict if name in required else _nullable(strict)
+        closed = {"required": list(properties), "additionalProperties": False}
+        return {"properties": properties, **closed}
+
+    def _spend_on(self, kept: Schema) -> None:
+        """Count what stands in one part besides the parts in it."""
+        self._spend("enum values", len(_list(kept.get("enum", []))))
+        try:
+            size = len(json.dumps(kept))
+        except (TypeError, ValueError, RecursionError):
+            raise NotStrict("a part of it is no JSON") from None
+        self._spend("characters", size)
+
+    def _spend(self, what: str, number: int) -> None:
+        self._left[what] -= number
+        if self._left[what] < 0:
+            raise NotStrict(f"it has more than {BUDGET[what]:,} {what}")
 
 
 def _nullable(schema: Schema) -> Schema:
@@ -125,13 +168,27 @@ def unions(schema: Any) -> int:
 
 def _kinds(schema: Mapping[str, Any]) -> list[str]:
     kind = schema.get("type")
-    return [kind] if isinstance(kind, str) else list(kind or ())
+    if kind is None:
+        return []
+    return [kind] if isinstance(kind, str) else _list(kind, str)
+
+
+def _list(value: Any, of: type = object) -> list[Any]:
+    if not isinstance(value, (list, tuple)) or not all(isinstance(each, of) for each in value):
+        raise NotStrict("what should be a list in it is none")
+    return list(value)
+
+
+def _referred(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Schema:
+    """What the reference of a part means, with what stands beside it."""
+    beside = {key: value for key, value in schema.items() if key != "$ref"}
+    return {**_found(schema["$ref"], root), **beside}
 
 
 def _found(reference: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
     found: Any = root
     for step in str(reference).removeprefix("#").split("/")[1:]:
-        step = step.replace("~1", "/").replace("~0", "~")
+        step = unquote(step).replace("~1", "/").replace("~0", "~")
         found = found.get(step) if isinstance(found, Mapping) else None
     if not isinstance(found, Mapping) or found is root:
         raise NotStrict(f"{reference} leads nowhere, or to all of it")
@@ -141,6 +198,8 @@ def _found(reference: Any, root: Mapping[str, Any]) -> Mapping[str, Any]:
 # region: nulls
 def without_nulls(call: ToolCall, spec: ToolSpec) -> ToolCall:
     """The call without the nulls that only a strict schema asked for: not given, they mean."""
+    if "null" not in call.arguments:
+        return call
     try:
         strict_schema(spec.parameters)
         arguments = parse_arguments(call.arguments)
@@ -182,8 +241,7 @@ def _meant(value: Any, schema: Any, root: Mapping[str, Any]) -> Mapping[str, Any
 
 def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
     while "$ref" in schema:  # ends: a strict schema does not contain itself
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        schema = {**_found(schema["$ref"], root), **beside}
+        schema = _referred(schema, root)
     return schema
 
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from chapters.ch01.chat_wire import UnreadableReply, clean, own_id
+from chapters.ch01.chat_wire import UnreadableReply, clean, finish_word, own_id
 from chapters.ch04.names_and_ids import wire_name
 from chapters.ch04.provider import Strict, Target
 from chapters.ch04.repair import Group, groups
+from chapters.ch04.sendable_tool import sendable_tool
 from chapters.ch04.strict_schema import without_nulls
 from shared.errors import ConfigError
 from shared.messages import FINISHED, AssistantMessage, Request, StopReason, ToolCall, ToolSpec
@@ -51,14 +52,14 @@ class Wire:
 def fields_of(wire: Wire, request: Request, target: Target) -> Json:
     """A request without its messages.
 
-    Raises ConfigError for tools that the provider does not take: too many, or a schema that is not
-    that of an object.
+    Raises ConfigError for tools that the provider does not take: too many, two with one name, a
+    schema that is not that of an object or no JSON.
     """
     limit = target.provider.max_tools
     if limit is not None and len(request.tools) > limit:
         raise ConfigError(
             f"{target.provider.name} takes at most {limit} tools, and {len(request.tools)} are on "
-            "offer. Leave some out."
+            "offer. Leave some out, or raise WORKBOOK_MAX_TOOLS."
         )
     for spec in request.tools:
         if spec.parameters.get("type", "object") != "object" or ROOT & spec.parameters.keys():
@@ -66,8 +67,34 @@ def fields_of(wire: Wire, request: Request, target: Target) -> Json:
                 f"The schema of the tool {spec.name!r} is not that of an object. Providers refuse "
                 "it: put what it describes into a property."
             )
-    tools = wire.tools(request.tools, target) if request.tools else {}
-    return {**wire.fields(request, target), **tools, **target.provider.extra_body}
+    offered = [sendable_tool(spec) for spec in request.tools]
+    _check_names(request.tools, target)
+    tools = wire.tools(offered, target) if offered else {}
+    fields = merged({**wire.fields(request, target), **tools}, target.provider.extra_body)
+    fields.pop(wire.key, None)  # the conversation has this key, and no key stands twice
+    return fields
+
+
+def _check_names(tools: Sequence[ToolSpec], target: Target) -> None:
+    """Raise ConfigError if two tools would be called the same by the model."""
+    ours: dict[str, str] = {}
+    for spec in tools:
+        name = wire_name(spec.name, target.provider.name_limit)
+        if ours.setdefault(name, spec.name) != spec.name:
+            raise ConfigError(
+                f"{target.provider.name} cannot tell the tools {ours[name]!r} and {spec.name!r} "
+                f"apart: both are sent as {name!r}. Rename one of them."
+            )
+
+
+def merged(body: Json, extra: Mapping[str, Any]) -> Json:
+    """`body` with `extra` added: an object in both, such as generationConfig, is one of both."""
+    both = {
+        key: {**body[key], **value}
+        for key, value in extra.items()
+        if isinstance(value, Mapping) and isinstance(body.get(key), Mapping)
+    }
+    return {**body, **extra, **both}
 
 
 def to_body(wire: Wire, request: Request, target: Target) -> Json:
@@ -82,6 +109,18 @@ def to_body(wire: Wire, request: Request, target: Target) -> Json:
 def encode(value: Any) -> bytes:
     """JSON as it is sent."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def encoded_fields(wire: Wire, request: Request, target: Target) -> bytes:
+    """A request without its messages, as it is sent. Raises ConfigError as `fields_of` does."""
+    fields = fields_of(wire, request, target)
+    try:
+        return encode(fields)
+    except (ValueError, TypeError, RecursionError):
+        raise ConfigError(
+            f"What is added to each request for {target.provider.name} is no JSON: see the model's "
+            "name, the keys of WORKBOOK_EXTRA_BODY and WORKBOOK_TOKEN_LIMIT_KEY."
+        ) from None
 
 
 # region: finish
@@ -126,7 +165,7 @@ def finished(reply: AssistantMessage, target: Target) -> AssistantMessage:
         stop = StopReason.END_TURN
     if stop in FINISHED:
         stop = StopReason.TOOL_USE if reply.calls else StopReason.END_TURN
-    return replace(reply, stop=stop)
+    return replace(reply, stop=stop, finish=finish_word(reply.finish))
 
 
 def words(container: Mapping[str, Any], name: str) -> str:

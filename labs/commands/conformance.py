@@ -36,8 +36,9 @@ def command(
     --adapter is an API (openai-chat, openai-responses, anthropic, gemini), or the name of a
     provider: then its record plays the rows of its API.
 
-    --live asks a real provider a few questions: calls, results, long and foreign text. What it
-    costs is said beforehand.
+    --live sends a real provider a few requests: calls, results, long and foreign text. How many is
+    said beforehand, and to whom. A probe that fails names the field of the provider's record to
+    try, where what the provider says tells which.
 
     With --json: {"ok": …, "adapters": {…}, "rows": [{"file", "outcome", "differences", …}]}; with
     --live {"ok": …, "probes": [{"name", "outcome", "seen"}]}.

@@ -10,6 +10,8 @@ import click
 if TYPE_CHECKING:
     from labs.doctor import Finding
 
+WIDEST_NAME = 20  # columns: a longer one would leave no room for what is said of it
+
 
 @click.command("doctor", short_help="Check what the workbook needs.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of text.")
@@ -28,7 +30,7 @@ def command(ctx: click.Context, as_json: bool, live: bool, provider: str | None)
     """
     from labs.doctor import Status, examine
 
-    findings = list(examine(provider=provider))
+    findings = list(examine(provider=provider, live=live))
     if live:
         findings.append(_live(findings, provider))
     fine = all(finding.status is not Status.BAD for finding in findings)
@@ -54,7 +56,8 @@ def _live(findings: list[Finding], provider: str | None) -> Finding:
 
 
 def _print(findings: list[Finding], fine: bool) -> None:
-    gutter = 2 + max(len(finding.name) for finding in findings)
+    names = [len(finding.name) for finding in findings]
+    gutter = 2 + max(length for length in names if length <= WIDEST_NAME)
     for finding in findings:
         for piece in _folded(finding, gutter):
             click.echo(piece)
@@ -65,6 +68,7 @@ def _print(findings: list[Finding], fine: bool) -> None:
 def _folded(finding: Finding, gutter: int) -> list[str]:
     marks = {"ok": "ok  ", "note": "note", "bad": "BAD "}
     left = f"{marks[finding.status]}  {finding.name.ljust(gutter)}"
+    margin = " " * (6 + gutter)
     try:
         import sys
 
@@ -72,9 +76,10 @@ def _folded(finding: Finding, gutter: int) -> list[str]:
         from shared.text import visible
 
         width = Screen(sys.stdout).width
-        pieces = list(fold(visible(finding.text), width - len(left)))
+        pieces = list(fold(visible(finding.text), width - len(margin)))
     except ImportError:  # another project's `shared`: the doctor works without ours
         pieces = finding.text.split("\n")
-    return [
-        f"{left if index == 0 else ' ' * len(left)}{piece}" for index, piece in enumerate(pieces)
-    ]
+    below = [f"{margin}{piece}" for piece in pieces]
+    if len(left) > len(margin):
+        return [left, *below]
+    return [f"{left}{pieces[0]}", *below[1:]]

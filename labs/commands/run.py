@@ -210,7 +210,7 @@ def _report(outcome: Outcome, screen: Screen, *, as_json: bool) -> None:
     if outcome.message is not None:
         if outcome.exit == 130 and sys.stderr.isatty():
             screen.line()  # the terminal has written ^C
-        screen.line(visible(outcome.message), Style.BAD)
+        screen.folded(visible(outcome.message), Style.BAD)
     if as_json:
         click.echo(_as_json(outcome))
     elif outcome.answer is not None:

@@ -19,6 +19,7 @@ def command(chapter: int) -> None:
     """
     from labs.catalog import chapter_numbers, plan_of, profile_of
     from labs.onion import draw, skins
+    from labs.provider import model_up_to
     from labs.unplugged import unplugged_kit
     from shared.screen import Screen, Style
 
@@ -31,6 +32,7 @@ def command(chapter: int) -> None:
     screen.line(f"Chapter {chapter}: {profile.title}", Style.STRONG)
     screen.line(f"adds {', '.join(profile.adds)}; marked with a +")
     screen.line()
-    draw(skins(plan_of(chapter)(kit), before), screen)
+    model, old_model = (model_up_to(number) for number in (chapter, chapter - 1))
+    draw(skins(plan_of(chapter)(kit), before, model=model, old_model=old_model), screen)
     screen.line()
     screen.line(f"Next:  workbook lab {chapter}    see it work, without a key")

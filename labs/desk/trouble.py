@@ -18,6 +18,9 @@ LINES = 12  # of a test and of what its assertion says, together
 MESSAGE_LINES = 8
 COMPARISON_LINES = 3  # of what was compared, if the test has words of its own to say
 WIDTH = 96  # characters of one shown line
+SENTENCE = (
+    4 * WIDTH
+)  # of a line that a test has written for a person; it is folded where it is shown
 NOISE = re.compile(
     r"[Uu]se '?-v|Full diff:|^\s*\?"  # advice to users of pytest, marks under a diff
     r"|^\s*\+\s+(where|and) +<(function|bound method|built-in method|module|class)"
@@ -81,10 +84,11 @@ def explain(
             message = [f"Your file has no `{missing}`."]
         elif not failed and not isinstance(error, AssertionError):
             message[0] = f"{type(error).__name__}: {message[0]}"
-    shown = [shorten(line) for line in message[:MESSAGE_LINES]]
+    width = SENTENCE if failed else WIDTH
+    shown = [shorten(line, width) for line in message[:MESSAGE_LINES]]
     given = [shorten(f"with {name} = {value!r}") for name, value in (parameters or {}).items()]
     rest = LINES - len(shown) - len(given)
-    at = line_in(error, tests)
+    at = line_in(error, tests, outermost=failed)  # inside is a helper that says what went wrong
     return Trouble(kind, tuple(shown), (*given, *excerpt_of(tests, at, rest)), line, at)
 
 
@@ -119,11 +123,11 @@ def related(error: BaseException | None) -> Iterator[BaseException]:
         waiting += [other.__cause__, other.__context__]
 
 
-def line_in(error: BaseException, path: Path) -> int:
-    """The innermost line of `path` the exception came through; 0 if it did not."""
+def line_in(error: BaseException, path: Path, *, outermost: bool = False) -> int:
+    """The innermost line of `path` the exception came through, or the outermost; 0 if none."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
-    return (lines[-1] or 0) if lines else 0
+    return (lines[0 if outermost else -1] or 0) if lines else 0
 
 
 def name_missing(error: BaseException) -> str:
@@ -196,6 +200,6 @@ def source_line(path: Path, line: int) -> str:
     return lines[line - 1].strip() if line <= len(lines) and lines else ""
 
 
-def shorten(text: str) -> str:
+def shorten(text: str, width: int = WIDTH) -> str:
     """`text`, or as much of it as fits into one line."""
-    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -100,7 +100,7 @@ def _base(api: Api, compat: Json) -> Provider:
             unsigned = bool(compat.get("allowEmptySignature"))
             return replace(KNOWN["anthropic"], unsigned_thinking=unsigned)
         case Api.GEMINI:
-            return KNOWN["gemini"]
+            return KNOWN["gemini-2"]
 
 
 def _wants_ids(model: str) -> bool:

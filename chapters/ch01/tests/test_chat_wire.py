@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chapters.ch01.chat_wire import UnreadableReply, from_wire, to_body, to_wire
+from chapters.ch01.chat_wire import UnreadableReply, from_wire, legal_arguments, to_body, to_wire
 from shared.messages import (
     AssistantMessage,
     Request,
@@ -318,3 +318,23 @@ def test_tokens_are_counted_if_both_numbers_came(usage: Any, expected: Usage | N
 def test_a_body_of_another_shape_is_refused_with_a_reason(body: Any) -> None:
     with pytest.raises(UnreadableReply, match=r"`|object"):
         from_wire(body, (), minted())
+
+
+def test_arguments_that_came_encoded_twice_go_back_encoded_once() -> None:
+    assert legal_arguments(json.dumps('{"path": "ü"}')) == '{"path": "ü"}'
+    assert legal_arguments(json.dumps('{"path": "\ud83d"}')) == '{"path": "\ufffd"}'
+    assert legal_arguments('"text"') == "{}"
+
+
+def test_arguments_too_deep_to_be_read_do_not_go_back() -> None:
+    assert legal_arguments('{"a": ' + "[" * 200 + "]" * 200 + "}") == "{}"
+
+
+def test_a_finish_reason_is_short_and_can_be_printed() -> None:
+    assert read({"content": "hi"}, finish="\x1b[2J" + "x" * 99).finish == "[2J" + "x" * 60
+
+
+def test_half_a_surrogate_pair_in_a_description_can_be_sent() -> None:
+    spec = ToolSpec("shell", "Run \ud83d.", {"type": "object"})
+    (tool,) = to_body(Request((UserMessage("hi"),), (spec,)), "m")["tools"]
+    assert tool["function"]["description"] == "Run \ufffd."

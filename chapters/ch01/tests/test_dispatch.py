@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from chapters import ch01
-from chapters.ch01.dispatch import OneTool, parse_arguments
+from chapters.ch01.dispatch import MAX_LEVELS, OneTool, parse_arguments
 from shared.errors import ToolError
 from shared.messages import ToolCall, ToolResult, ToolSpec
 from shared.scripted import call, says
@@ -158,3 +159,50 @@ def test_a_number_with_five_thousand_digits_is_a_failure_not_a_crash() -> None:
     with pytest.raises(ToolError) as caught:
         parse_arguments('{"n": ' + "9" * 5000 + "}")
     assert caught.value.code == "invalid_json"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"{\\"path\\": \\"a\\"}"', ' "{\\n\\"path\\": \\"a\\"}" ', json.dumps('{"path": "a"}')],
+    ids=["encoded twice", "with white space around", "by a library"],
+)
+def test_an_object_that_was_encoded_twice_is_decoded_twice(text: str) -> None:
+    assert parse_arguments(text) == {"path": "a"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(json.dumps('{"path": "a"}')),
+        '"a"',
+        '"[1]"',
+        '""',
+        '"{"',
+        json.dumps('{"a": NaN}'),
+    ],
+    ids=["three times", "text", "a list", "nothing", "half an object", "no JSON inside"],
+)
+def test_any_other_string_is_no_object(text: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        parse_arguments(text)
+    assert caught.value.code == "invalid_arguments"
+
+
+def nested(levels: int) -> str:
+    """An object with that many levels, its own counted."""
+    return '{"a": ' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
+
+
+def from_further_down(frames: int, text: str) -> Any:
+    return from_further_down(frames - 1, text) if frames else parse_arguments(text)
+
+
+@pytest.mark.parametrize("frames", [0, 300])
+def test_how_deep_arguments_may_be_does_not_depend_on_who_asks(frames: int) -> None:
+    assert from_further_down(frames, nested(MAX_LEVELS))
+    with pytest.raises(ToolError, match="nested too deeply"):
+        from_further_down(frames, nested(MAX_LEVELS + 1))
+
+
+def test_many_brackets_beside_each_other_are_not_deep() -> None:
+    assert parse_arguments('{"a": [' + ", ".join(["[]"] * 1_000) + "]}")

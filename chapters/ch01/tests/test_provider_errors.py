@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import socket
 import ssl
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import pytest
 
-from chapters.ch01.connection_errors import too_far, too_slow, unreachable
+from chapters.ch01.connection_errors import (
+    no_client,
+    too_far,
+    too_slow,
+    unexpected,
+    unreachable,
+)
 from chapters.ch01.endpoint import Endpoint
 from chapters.ch01.provider_errors import (
+    error_in,
     error_inside,
     redirected,
     refused,
@@ -66,6 +74,26 @@ def test_a_status_becomes_advice(status: int, body: Any, names: str, retryable: 
     assert names in str(error)
     assert f"(HTTP {status})" in str(error)
     assert (error.kind, error.status, error.retryable) == ("provider", status, retryable)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "more"),
+    [
+        (400, "No.", True),
+        (422, "No.", True),
+        (400, "maximum context length is 9", False),
+        (401, "No.", False),
+        (429, "No.", False),
+        (500, "No.", False),
+    ],
+)
+def test_what_an_endpoint_knows_of_a_request_is_added_where_one_was_not_understood(
+    status: int, said: str, more: bool
+) -> None:
+    knowing = replace(HERE, advice=lambda words: f"Of {words!r} more is known.")
+    error = str(refused(knowing, status, openai_error(None, said=said)))
+    assert (f" Of {said!r} more is known. (HTTP {status})" in error) == more
+    assert "more is known" not in str(refused(HERE, status, openai_error(None, said=said)))
 
 
 def test_the_wait_a_provider_asks_for_is_passed_on() -> None:
@@ -128,7 +156,12 @@ def test_an_error_inside_a_good_status_is_judged_by_what_it_says(
 ) -> None:
     error = error_inside(HERE, 200, body)
     assert names in str(error)
-    assert (error.kind, error.status, error.retryable) == ("provider", 200, retryable)
+    code = body.get("code") if isinstance(body, dict) else None
+    status = (
+        int(code) if code and str(code).isdecimal() else 200
+    )  # a number is what the status should be
+    assert (error.kind, error.status, error.retryable) == ("provider", status, retryable)
+    assert "(HTTP 200)" in str(error)
 
 
 def test_an_answer_that_is_no_reply_is_shown_short_and_harmless() -> None:
@@ -307,3 +340,64 @@ def test_a_body_nested_without_end_is_no_crash() -> None:
     for _ in range(5_000):
         body = {"message": body}
     assert refused(HERE, 400, body).status == 400
+
+
+VLLM = {"object": "error", "code": 400, "type": "BadRequestError", "message": "No."}
+FLAT = {"type": "error", "code": "rate_limit_exceeded", "message": "No."}
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({"error": {"code": 1}}, {"code": 1}),
+        ({"error": "No."}, "No."),
+        ({"type": "error", "error": {"type": "x"}}, {"type": "x"}),
+        (VLLM, VLLM),
+        (FLAT, FLAT),
+        ({"object": "chat.completion", "error": None}, None),
+        ({"object": ["error"]}, None),
+        ({"type": "message"}, None),
+        (["error"], None),
+    ],
+    ids=str,
+)
+def test_an_error_is_found_under_its_key_or_as_the_whole_answer(body: Any, error: Any) -> None:
+    assert error_in(body) == error
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "names", "retryable"),
+    [(VLLM, 400, "WORKBOOK_MODEL", False), (FLAT, 200, "Too many", True)],
+    ids=["vLLM", "flat"],
+)
+def test_an_error_that_is_the_whole_answer_is_judged_like_any_other(
+    body: Any, status: int, names: str, retryable: bool
+) -> None:
+    error = error_inside(HERE, 200, error_in(body))
+    assert names in str(error)
+    assert "The provider says: No." in str(error)
+    assert (error.status, error.retryable) == (status, retryable)
+
+
+def test_a_failure_of_the_client_itself_is_told_without_the_key() -> None:
+    error = unexpected(HERE, LookupError(f"unknown encoding for {KEY}"))
+    assert "LookupError: unknown encoding for [key]" in str(error)
+    assert (error.kind, error.retryable) == ("connection", False)
+
+
+@pytest.mark.parametrize(
+    ("error", "environ", "said"),
+    [
+        (ValueError(), {"HTTP_PROXY": "x"}, "HTTP_PROXY holds no address"),
+        (ValueError(), {"https_proxy": "x", "ALL_PROXY": ""}, "https_proxy holds no address"),
+        (ImportError(), {"ALL_PROXY": "socks5://x", "PATH": "x"}, "ALL_PROXY names a SOCKS proxy"),
+        (OSError(), {"SSL_CERT_FILE": "x"}, "that SSL_CERT_FILE names"),
+        (ssl.SSLError(), {"SSL_CERT_DIR": "x", "HTTP_PROXY": "x"}, "that SSL_CERT_DIR names"),
+        (ValueError(), {}, "the settings of your system"),
+    ],
+    ids=["proxy", "small letters", "socks", "no file", "no certificate", "none is set"],
+)
+def test_what_keeps_a_client_from_being_made_is_named(
+    error: Exception, environ: dict[str, str], said: str
+) -> None:
+    assert said in str(no_client(error, environ))

@@ -38,7 +38,7 @@ def chosen(adapter: str | None) -> Api | Provider | None:
         return APIS[adapter]
     if adapter in KNOWN:
         return KNOWN[adapter]
-    names = ", ".join(dict.fromkeys([*APIS, *KNOWN]))
+    names = ", ".join(dict.fromkeys([*OF_API, *KNOWN]))  # `-compat` is for rows, not for people
     raise ConfigError(f"There is no adapter {adapter!r}. There are: {names}.")
 
 
@@ -57,3 +57,8 @@ def missing_package(api: Api) -> str | None:
         return None if find_spec(package) else package
     except ModuleNotFoundError:
         return package
+
+
+def how_to_install(api: Api) -> str:
+    """The command that brings the client of `api`."""
+    return "pip install -e '.[gemini]'" if api is Api.GEMINI else "pip install -e ."

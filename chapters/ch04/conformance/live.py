@@ -13,6 +13,7 @@ from shared.messages import (
     AssistantMessage,
     Message,
     Request,
+    StopReason,
     ToolCall,
     ToolResult,
     ToolSpec,
@@ -156,7 +157,13 @@ async def ask(
     model: Model, *messages: Message, tools: tuple[ToolSpec, ...] = (WEATHER,)
 ) -> AssistantMessage:
     """One reply to these messages."""
-    return await model.reply(Request(messages, tools), lambda event: None)
+    reply = await model.reply(Request(messages, tools), lambda event: None)
+    if reply.stop is StopReason.MISSING:  # the loop would take it for half a reply
+        raise NotHeld(
+            "the reply came without a finish reason. If it never has one, "
+            "WORKBOOK_FINISH_REQUIRED=false says that such replies are whole"
+        )
+    return reply
 
 
 def said_by(reply: AssistantMessage) -> str:

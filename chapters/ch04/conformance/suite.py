@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from chapters.ch04.conformance import requests, schemas
-from chapters.ch04.conformance.adapters import api_of, missing_package, record_of
+from chapters.ch04.conformance.adapters import api_of, how_to_install, missing_package, record_of
 from chapters.ch04.conformance.answers import play as play_answer
 from chapters.ch04.conformance.answers import script_of
 from chapters.ch04.conformance.rows import Row
@@ -52,7 +52,8 @@ async def verdict_on(row: Row, choice: Api | Provider | None) -> Verdict:
     if row.mode == "schema" and api not in schemas.SCHEMA:
         return not_applicable(row, record.name, "no strict schemas in this API")
     if row.mode != "schema" and (package := missing_package(api)):
-        return not_applicable(row, record.name, f"the package {package} is not installed")
+        reason = f"the package {package} is not installed; in the workbook's folder: "
+        return not_applicable(row, record.name, reason + how_to_install(api))
     try:
         found = await play(row, record)
     except Exception as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chapters.ch04.conformance.verdicts import Outcome, Verdict
+from chapters.ch04.known_servers import KNOWN
 from shared.screen import Screen, Style
 from shared.text import visible
 
@@ -24,7 +25,7 @@ def show(screen: Screen, verdicts: Sequence[Verdict]) -> None:
             if each.adapter == adapter and each.outcome is not Outcome.NOT_APPLICABLE
         ]
         if played:
-            screen.line(visible(adapter), Style.STRONG)
+            screen.line(visible(label(adapter)), Style.STRONG)
         for verdict in played:
             show_row(screen, verdict)
     reasons = Counter(each.reason for each in verdicts if each.reason)
@@ -51,14 +52,14 @@ def show_numbers(screen: Screen, verdicts: Sequence[Verdict]) -> None:
     """How many rows of each adapter hold, do not hold, and could not be played."""
     screen.line()
     names = list(dict.fromkeys(each.adapter for each in verdicts))
-    left = 2 + max(len("adapter"), *(len(name) for name in names))
+    left = 2 + max(len("adapter"), *(len(label(name)) for name in names))
     head = "".join(f"{column.value:>16}" for column in COLUMNS)
     screen.line(f"{'adapter':{left}}{head}", Style.STRONG)
     for name in names:
         numbers = count(verdicts, name)
         row = "".join(f"{numbers[column]:16}" for column in COLUMNS)
         style = Style.BAD if numbers[Outcome.FAILS] else Style.PLAIN
-        screen.line(f"{visible(name):{left}}{row}", style)
+        screen.line(f"{visible(label(name)):{left}}{row}", style)
     failed = sum(each.outcome is Outcome.FAILS for each in verdicts)
     held = sum(each.outcome is Outcome.HOLDS for each in verdicts)
     screen.line()
@@ -71,6 +72,12 @@ def show_numbers(screen: Screen, verdicts: Sequence[Verdict]) -> None:
 
 
 # endregion: table
+
+
+def label(adapter: str) -> str:
+    """The name of a record, with that of its API where it is another."""
+    record = KNOWN.get(adapter)
+    return adapter if record is None or record.api == adapter else f"{adapter} ({record.api})"
 
 
 def count(verdicts: Sequence[Verdict], adapter: str) -> Counter[Outcome]:

@@ -42,15 +42,15 @@ def refusals(api: Api, body: Any, provider: Provider) -> list[str]:
 
 def _sendable(value: Any) -> Iterator[str]:
     """Half a surrogate pair has no bytes in UTF-8."""
-    if isinstance(value, str):
-        if LONE_SURROGATE.search(value):
-            yield f"a lone surrogate in {value[:40]!r}"
-    elif isinstance(value, Mapping):
-        for inner in (*value.keys(), *value.values()):
-            yield from _sendable(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _sendable(inner)
+    waiting = [value]  # and no recursion: a request may be nested deeper than Python likes
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, str) and LONE_SURROGATE.search(found):
+            yield f"a lone surrogate in {found[:40]!r}"
+        elif isinstance(found, Mapping):
+            waiting += [*found.keys(), *found.values()]
+        elif isinstance(found, list):
+            waiting += found
 
 
 def _tools(body: Json, provider: Provider) -> Iterator[str]:

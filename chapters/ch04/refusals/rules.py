@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from chapters.ch01.dispatch import JSON
+from chapters.ch04.names_and_ids import LEGAL_NAME
 from chapters.ch04.provider import Provider
 
 Json = Mapping[str, Any]
@@ -16,12 +17,13 @@ Rules = Callable[[Json, Provider], Iterator[str]]
 
 def paired(where: str, asked: Sequence[Any], answered: Sequence[Any]) -> Iterator[str]:
     """Every call has one result, and every result a call."""
-    results = Counter(map(str, answered))
-    for call_id in map(str, asked):
+    results, calls = Counter(map(str, answered)), list(map(str, asked))
+    known = set(calls)
+    for call_id in calls:
         if call_id not in results:
             yield f"{where}: the call {call_id!r} has no result"
     for call_id, number in results.items():
-        if call_id not in map(str, asked):
+        if call_id not in known:
             yield f"{where}: a result for {call_id!r}, which was not called"
         if number > 1:
             yield f"{where}: {number} results for {call_id!r}"
@@ -36,8 +38,8 @@ def each_once(where: str, names: Iterable[Any]) -> Iterator[str]:
 
 def named(where: str, name: Any, provider: Provider) -> Iterator[str]:
     """A tool is called what the provider takes as a name."""
-    pattern = rf"[A-Za-z0-9_-]{{1,{provider.name_limit}}}"
-    if not isinstance(name, str) or not re.fullmatch(pattern, name):
+    legal = isinstance(name, str) and LEGAL_NAME.fullmatch(name)
+    if not legal or len(name) > provider.name_limit:
         yield f"{where}: the name {name!r} is not legal"
 
 

@@ -235,7 +235,7 @@ def test_a_request_says_how_long_a_reply_may_be_and_nothing_about_sampling() -> 
 
 
 def test_a_provider_without_a_limit_for_replies_is_refused_with_advice() -> None:
-    with pytest.raises(ConfigError, match="max_tokens"):
+    with pytest.raises(ConfigError, match="Give WORKBOOK_MAX_TOKENS a number"):
         body_of(provider=replace(PLAIN, max_tokens=None))
 
 

@@ -25,6 +25,7 @@ from shared.errors import ConfigError, PairingError
 from shared.history import History
 from shared.messages import (
     AssistantMessage,
+    Image,
     Message,
     Request,
     StopReason,
@@ -202,3 +203,107 @@ async def test_a_history_of_which_nothing_is_left_is_not_sent(
     async with open_model(target.provider, access) as model:
         with pytest.raises(PairingError, match="send a message first"):
             await model.reply(Request(history, system="Be brief."), print)
+
+
+@BY_API
+def test_a_list_that_grows_or_is_edited_in_place_is_sent_as_it_is_now(target: Target) -> None:
+    said: list[Message] = [FIRST]
+    once = Encoder(wire_of(target.provider.api), target)
+    once.body(Request(said, TOOLS))
+    said.append(SECOND)
+    assert json.loads(once.body(Request(said, TOOLS))) == anew([FIRST, SECOND], target)
+    said[0] = UserMessage("edited")
+    body = once.body(Request(said, TOOLS))
+    assert json.loads(body) == anew([UserMessage("edited"), SECOND], target)
+
+
+def breaking_on(text: str, how: type[BaseException]) -> Wire:
+    def items(group: Group, target: Target) -> list[Any]:
+        if text in repr(group):
+            raise how
+        return CHAT.items(group, target)
+
+    return replace(CHAT, items=items)
+
+
+@pytest.mark.parametrize("how", [ValueError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    "history",
+    [
+        [UserMessage("secret"), UserMessage("bad"), FIRST],
+        [AssistantMessage((ToolCall("secret", "t", "{}"),)), ToolResult("secret", "t", "bad")],
+        [AssistantMessage((ToolCall("secret", "t", "{}"),)), UserMessage("bad")],
+    ],
+    ids=["in the middle", "in a result", "behind an open call"],
+)
+def test_a_conversation_that_breaks_off_leaves_nothing_for_the_next(
+    history: list[Message], how: type[BaseException]
+) -> None:
+    once = Encoder(breaking_on("bad", how), CHAT_TARGET)
+    with pytest.raises(how):
+        once.body(Request(history))
+    assert once.taken == set()
+    assert json.loads(once.body(Request([SECOND], TOOLS))) == anew([SECOND], CHAT_TARGET)
+
+
+@BY_API
+def test_no_key_stands_twice_whatever_is_added_to_a_request(target: Target) -> None:
+    wire = wire_of(target.provider.api)
+    provider = replace(target.provider)
+    object.__setattr__(provider, "extra_body", {wire.key: ["x"], "model": "another"})
+    object.__setattr__(provider, "token_limit_key", wire.key)
+    object.__setattr__(provider, "max_tokens", 99)
+    odd = Target(provider, "a-model")
+    keys: list[str] = []
+
+    def read(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys[:] = [key for key, _ in pairs]  # the outermost object comes last
+        return dict(pairs)
+
+    body = json.loads(Encoder(wire, odd).body(Request([FIRST])), object_pairs_hook=read)
+    assert len(keys) == len(set(keys))
+    assert body == to_body(wire, Request([FIRST]), odd)
+    assert "first" in str(body[wire.key])
+
+
+def test_what_waits_for_an_open_call_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded = Counter[str]()
+
+    def encode_and_count(value: Any) -> bytes:
+        encoded.update([json.dumps(value)])
+        return encode(value)
+
+    monkeypatch.setattr(encoder, "encode", encode_and_count)
+    seen, call = Counter[str](), ToolCall("c1", "t", "{}")
+    history: list[Message] = [FIRST, AssistantMessage((call,), StopReason.TOOL_USE)]
+    once = Encoder(counting(seen), CHAT_TARGET)
+    for number in range(50):
+        history.append(UserMessage(f"waiting {number}"))
+        once.body(Request(history))
+    history.append(ToolResult("c1", "t", "ok"))
+    assert json.loads(once.body(Request(history, TOOLS))) == anew(history, CHAT_TARGET)
+    # The first one is made again when it stands behind other results than those it was sent with.
+    assert max(number for text, number in seen.items() if "waiting" in text) <= 2
+    assert max(number for text, number in encoded.items() if "waiting" in text) <= 2
+
+
+def test_a_model_name_that_cannot_be_sent_is_a_mistake_that_is_named() -> None:
+    for target in (
+        Target(KNOWN["openai"], "\ud83d"),
+        Target(replace(KNOWN["openai"], extra_body={"temperature": float("inf")}), "m"),
+        Target(replace(KNOWN["openai"], extra_body={"x": {1, 2}}), "m"),
+    ):
+        with pytest.raises(ConfigError, match="WORKBOOK_EXTRA_BODY"):
+            Encoder(CHAT, target).body(Request([FIRST]))
+
+
+def test_what_waits_is_made_again_if_the_results_before_it_end_otherwise() -> None:
+    """Pictures that follow a result are a user message: no reply is put before the next one."""
+    target = Target(replace(KNOWN["openai"], reply_after_results=True), "a-model")
+    asks = AssistantMessage((ToolCall("c1", "t", "{}"), ToolCall("c2", "t", "{}")))
+    history: list[Message] = [FIRST, asks, SECOND]
+    once = Encoder(CHAT, target)
+    assert json.loads(once.body(Request(history, TOOLS))) == anew(history, target)
+    for call_id in ("c1", "c2"):
+        history.append(ToolResult(call_id, "t", "ok", images=(Image("image/png", "QUJD"),)))
+        assert json.loads(once.body(Request(history, TOOLS))) == anew(history, target)

@@ -36,8 +36,8 @@ from shared.messages import (
 )
 from shared.provider_server import Answer, ProviderServer
 
-PLAIN = Target(KNOWN["gemini"], "a-model")
-THREE = Target(KNOWN["gemini-3"], "a-model")
+PLAIN = Target(KNOWN["gemini-2"], "a-model")
+THREE = Target(KNOWN["gemini"], "a-model")
 PNG = Image("image/png", "AAAA")
 JPEG = Image("image/jpeg", "BBBB")
 INLINE_PNG = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
@@ -253,7 +253,7 @@ def test_no_signature_and_no_thought_goes_to_anybody_else(by: Origin | None) -> 
     assert "c2ln" not in sent
 
 
-@pytest.mark.parametrize("row", ["gemini", "gemini-3"])
+@pytest.mark.parametrize("row", ["gemini-2", "gemini"])
 def test_the_first_call_of_another_model_says_that_nobody_here_signed_it(row: str) -> None:
     calls = (call("c1", "{}", "c2ln"), call("c2", "{}"))
     foreign = AssistantMessage(calls, StopReason.TOOL_USE, origin=Origin("openai-chat", "x", "y"))
@@ -337,7 +337,11 @@ def test_a_reply_keeps_the_order_of_its_parts() -> None:
         ("BLOCKLIST", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
         ("PROHIBITED_CONTENT", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
         ("SPII", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
+        ("LANGUAGE", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
         ("IMAGE_SAFETY", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
+        ("IMAGE_PROHIBITED_CONTENT", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
+        ("IMAGE_RECITATION", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
+        ("IMAGE_OTHER", StopReason.CONTENT_FILTER, StopReason.CONTENT_FILTER),
         ("MALFORMED_FUNCTION_CALL", StopReason.UNKNOWN, StopReason.UNKNOWN),
         ("CONTINUATION", StopReason.UNKNOWN, StopReason.UNKNOWN),
         ("A_NEW_ONE", StopReason.UNKNOWN, StopReason.UNKNOWN),
@@ -473,7 +477,7 @@ def test_any_json_is_a_reply_that_can_be_sent_back_or_it_is_unreadable(
 
 
 def test_both_rows_speak_to_the_same_place() -> None:
-    rows = [KNOWN["gemini"], KNOWN["gemini-3"]]
+    rows = [KNOWN["gemini"], KNOWN["gemini-2"]]
     assert {(row.api, row.base_url) for row in rows} == {(Api.GEMINI, KNOWN["gemini"].base_url)}
 
 
@@ -515,3 +519,24 @@ async def test_without_the_package_every_other_adapter_works(name: str) -> None:
             with pytest.raises(ProviderError, match="Too many requests"):
                 await model.reply(Request((UserMessage("hi"),)), lambda event: None)
         assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("signature", "goes_back"),
+    [
+        ("c2lnbmVk+/==", True),
+        ("c2lnbmVk-_==", True),
+        ("c2lnbmVk+_==", False),
+        ("c2lnbmV", False),
+        ("====", False),
+    ],
+    ids=["standard", "for addresses", "of both alphabets", "too short", "nothing but the end"],
+)
+def test_a_signature_goes_back_if_it_is_base64(signature: str, goes_back: bool) -> None:
+    sent = contents(UserMessage("q"), reply(Text("t", signature)))
+    assert ("thoughtSignature" in sent[1]["parts"][0]) is goes_back
+
+
+def test_why_a_prompt_was_blocked_is_short_and_can_be_printed() -> None:
+    body = {"promptFeedback": {"blockReason": "\n" + "x" * 99}}
+    assert GEMINI.reply(body, PLAIN).finish == "x" * 63

@@ -35,7 +35,7 @@ def sent_to(provider: Provider, address: str | None = None) -> str:
         ("openai-responses", "https://api.openai.com/v1/responses"),
         ("anthropic", "https://api.anthropic.com/v1/messages"),
         ("gemini", f"https://generativelanguage.googleapis.com{GEMINI_PATH}"),
-        ("gemini-3", f"https://generativelanguage.googleapis.com{GEMINI_PATH}"),
+        ("gemini-2", f"https://generativelanguage.googleapis.com{GEMINI_PATH}"),
         ("deepseek", "https://api.deepseek.com/chat/completions"),
         ("dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions"),
         ("openrouter", "https://openrouter.ai/api/v1/chat/completions"),

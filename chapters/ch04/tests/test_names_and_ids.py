@@ -128,3 +128,14 @@ def test_a_history_that_has_grown_is_spelled_as_before(before: list[str], after:
     short, long = CallIds(PLAIN_ID), CallIds(PLAIN_ID)
     first = [*map(short.assign, before)]
     assert [*map(long.assign, [*before, *after])][: len(first)] == first
+
+
+@pytest.mark.parametrize("limit", [1, 5, 9, 10, 64, 4_294_967_296, 10**30])
+def test_any_limit_is_kept(limit: int) -> None:
+    for name in ("a", "read.file", "n" * 99, ""):
+        assert 1 <= len(wire_name(name, limit)) <= limit
+
+
+def test_ten_thousand_calls_with_one_id_are_told_apart() -> None:
+    ids = CallIds(PLAIN_ID)
+    assert len({ids.assign("call_1") for _ in range(10_000)}) == 10_000

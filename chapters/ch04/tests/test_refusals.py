@@ -321,3 +321,19 @@ def test_no_missing_or_mistyped_field_breaks_the_rules(api: Api) -> None:
     for value in values:
         whole = build()
         spoil(whole, value, provider)
+
+
+@pytest.mark.parametrize("api", list(Api))
+def test_a_request_nested_deeper_than_python_likes_is_judged_all_the_same(api: Api) -> None:
+    inner: Any = "half \ud83d"
+    for _ in range(5_000):
+        inner = [{"x": inner}]
+    found = refusals(api, {"odd": inner}, KNOWN["openai"])
+    assert any("lone surrogate" in each for each in found)
+
+
+def test_a_name_longer_than_the_provider_takes_is_refused() -> None:
+    body = {**chat_body(), "tools": [{"type": "function", "function": {"name": "n" * 65}}]}
+    assert any("is not legal" in each for each in refusals(Api.CHAT, body, CHAT))
+    longer = replace(CHAT, name_limit=10**30)
+    assert not any("is not legal" in each for each in refusals(Api.CHAT, body, longer))

@@ -367,3 +367,90 @@ def test_the_encoder_starts_over_for_a_history_that_does_not_go_on(provider: Pro
         request = Request(history)
         sent = json.loads(encoder.body(request))
         assert sent == json.loads(encode(to_body(wire, request, target)))
+
+
+class Compared(str):
+    """An id that counts how often it is compared with another."""
+
+    __slots__ = ()
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("alike", [False, True], ids=["ids that differ", "one id for all"])
+def test_results_find_their_calls_without_a_search(alike: bool) -> None:
+    number = 1_000
+    ids = [Compared("c" if alike else f"c{each}") for each in range(number)]
+    history: list[Message] = [GO, asks(*[call(each) for each in ids])]
+    history += [ok(Compared(each), text=f"{place}") for place, each in enumerate(ids)]
+    Compared.times = 0
+    results = repair(history, CHAT)[2:]
+    assert Compared.times < 30 * number
+    assert [each.text for each in results if isinstance(each, ToolResult)] == [
+        str(place) for place in range(number)
+    ]
+
+
+def test_of_calls_with_one_id_each_gets_the_next_result() -> None:
+    history: list[Message] = [
+        GO,
+        asks(call("a"), call("a")),
+        ok("a", text="1"),
+        ok("a", text="2"),
+        ok("a"),
+    ]
+    results = repair(history, CHAT)[2:]
+    assert [each.text for each in results if isinstance(each, ToolResult)] == ["1", "2"]
+
+
+HALF_PICTURE = Image("image/png\ud83d", "AAA\ud83d")
+UNSENDABLE: list[list[Message]] = [
+    [UserMessage((Text("look"), HALF_PICTURE))],
+    [GO, asks(call()), ToolResult("call_1", "read_file", "", images=(HALF_PICTURE,))],
+    [GO, asks(call(arguments='{"a": ' + "[" * 500 + "]" * 500 + "}")), ok()],
+]
+
+
+@each_record
+@pytest.mark.parametrize("history", UNSENDABLE, ids=["a picture", "in a result", "deep arguments"])
+def test_what_cannot_be_encoded_is_cleaned(provider: Provider, history: list[Message]) -> None:
+    target = target_of(provider)
+    assert refused(history, target) == []
+
+
+@each_record
+@pytest.mark.parametrize(
+    "signature",
+    ["\ud83d", '{"type": "reasoning", "id": "rs_1", "n": 1e999}', '{"n": ' + "[" * 999 + "]" * 999],
+    ids=["half a surrogate pair", "infinity", "deep"],
+)
+def test_a_signature_that_cannot_be_encoded_stays_here(provider: Provider, signature: str) -> None:
+    target = target_of(provider)
+    parts = Thinking("hm", signature), Text("a", signature), call()
+    history: list[Message] = [GO, asks(*parts, origin=target.origin), ok()]
+    history += [asks(replace(call("c2"), signature=signature), origin=target.origin), ok("c2")]
+    assert refused(history, target) == []
+
+
+def test_a_result_is_for_the_call_of_its_own_round() -> None:
+    """Not for one before that has the same id and was interrupted."""
+    history: list[Message] = [
+        GO,
+        asks(call("a")),
+        says("Never mind."),
+        asks(call("a")),
+        ok("a"),
+        WAIT,
+    ]
+    repaired = repair(history, CHAT)
+    assert [each.text for each in repaired if isinstance(each, ToolResult)] == [
+        interrupted("a").text,
+        "ok",
+    ]
+    under_way = Repair(CHAT)
+    assert [len(under_way.feed(message)) for message in history] == [1, 1, 2, 1, 1, 1]

@@ -313,6 +313,7 @@ def test_an_item_becomes_parts(item: Any, parts: Any) -> None:
         ("completed", None, False, StopReason.END_TURN, "completed"),
         ("completed", None, True, StopReason.TOOL_USE, "completed"),
         ("incomplete", "max_output_tokens", True, StopReason.MAX_TOKENS, "max_output_tokens"),
+        ("incomplete", "max_messages", True, StopReason.MAX_TOKENS, "max_messages"),
         ("incomplete", "content_filter", False, StopReason.CONTENT_FILTER, "content_filter"),
         ("incomplete", "steered", True, StopReason.UNKNOWN, "steered"),
         ("incomplete", None, True, StopReason.UNKNOWN, "incomplete"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chapters.ch04 import strict_schema as module
 from chapters.ch04.provider import Strict
 from chapters.ch04.strict_schema import (
     NotStrict,
@@ -247,3 +248,123 @@ def test_other_arguments_stay_as_the_model_wrote_them(
 ) -> None:
     call = ToolCall("c", "t", arguments)
     assert without_nulls(call, spec(schema)) == call
+
+
+def pairs(links: int, last: Any = TEXT) -> dict[str, Any]:
+    """Definitions of which each is two of the next: 2 to the power of `links`, written out."""
+    next_one = {"anyOf": [{"$ref": "#/$defs/d{}"}, {"$ref": "#/$defs/d{}"}]}
+    definitions = {
+        f"d{number}": json.loads(json.dumps(next_one).replace("{}", str(number + 1)))
+        for number in range(links)
+    }
+    definitions[f"d{links}"] = last
+    return {**an_object("a", a={"$ref": "#/$defs/d0"}), "$defs": definitions}
+
+
+def chained(links: int) -> dict[str, Any]:
+    definitions: dict[str, Any] = {
+        f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(links)
+    }
+    definitions[f"d{links}"] = TEXT
+    return {**an_object("a", a={"$ref": "#/$defs/d0"}), "$defs": definitions}
+
+
+def alternatives(levels: int) -> dict[str, Any]:
+    inner: dict[str, Any] = TEXT
+    for _ in range(levels):
+        inner = {"anyOf": [inner, NUMBER]}
+    return inner
+
+
+WORDY = {"type": "string", "description": "d" * 1_000}
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        (pairs(40), "more than 10,000 parts"),
+        (pairs(8, WORDY), "more than 120,000 characters"),
+        (an_object(**{f"p{number}": TEXT for number in range(5_001)}), "5,000 properties"),
+        (an_object("a", a={"enum": list(range(1_001)), **NUMBER}), "1,000 enum values"),
+        (an_object("a", **{"n" * 120_001: TEXT}), "120,000 characters"),
+        (chained(200), "deeper"),
+        (an_object("a", a=alternatives(200)), "deeper"),
+    ],
+    ids=["parts", "texts", "properties", "enum", "names", "references", "alternatives"],
+)
+def test_what_grows_beyond_what_providers_take_is_not_strict(
+    schema: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(NotStrict, match=reason):
+        strict_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        pairs(6),
+        chained(20),
+        an_object(**{f"p{number}": TEXT for number in range(5_000)}),
+        an_object("a", a={"enum": list(range(1_000)), **NUMBER}),
+    ],
+    ids=["pairs", "references", "properties", "enum"],
+)
+def test_what_stays_within_it_is_strict(schema: dict[str, Any]) -> None:
+    assert strict_schema(schema)["additionalProperties"] is False
+
+
+def test_the_work_for_a_schema_that_grows_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up = 0
+
+    def counting(*arguments: Any) -> Any:
+        nonlocal looked_up
+        looked_up += 1
+        return found(*arguments)
+
+    found = module._found
+    monkeypatch.setattr(module, "_found", counting)
+    tool, sent = spec(pairs(40)), ToolCall("c", "t", '{"a": null}')
+    assert strictness(tool, Strict.ON) == (tool.parameters, {"strict": False})
+    assert without_nulls(sent, tool) == sent
+    assert looked_up < 20_000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": [1]},
+        {"type": "object", "properties": None},
+        {"type": "object", "properties": {"a": TEXT}, "required": None},
+        {"type": "object", "properties": {"a": TEXT}, "required": [["a"]]},
+        an_object(a={"anyOf": 5}),
+        an_object(a={"oneOf": None}),
+        an_object(a={"type": 5}),
+        an_object(a={"type": True}),
+        an_object(a={"type": ["string", 5]}),
+        an_object(a={"type": "string", "enum": 5}),
+        an_object(a={"type": "array", "items": [TEXT]}),
+        an_object(a={"$ref": 5}),
+        an_object(a={"$ref": ["#"]}),
+        an_object(a={"type": "string", "default": 1, "const": {1, 2}}),
+        {"type": 5},
+        {"type": ["object"]},
+    ],
+    ids=str,
+)
+def test_a_malformed_schema_is_not_strict_and_its_calls_are_left_alone(
+    schema: dict[str, Any],
+) -> None:
+    with pytest.raises(NotStrict):
+        strict_schema(schema)
+    assert strictness(spec(schema), Strict.ON)[1] == {"strict": False}
+    sent = ToolCall("c", "t", '{"a": null}')
+    assert without_nulls(sent, spec(schema)) is sent
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [("#/$defs/a%20b", "a b"), ("#/$defs/a~1b", "a/b"), ("#/%24defs/a%7E1b", "a/b")],
+)
+def test_a_reference_may_be_written_as_part_of_an_address(reference: str, name: str) -> None:
+    schema = {**an_object("x", x={"$ref": reference}), "$defs": {name: TEXT}}
+    assert strict_schema(schema) == strict_object(x=TEXT)

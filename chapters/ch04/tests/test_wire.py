@@ -20,6 +20,7 @@ from chapters.ch04.wire import (
     encode,
     finish,
     finished,
+    merged,
     objects,
     to_body,
     tokens,
@@ -55,7 +56,8 @@ def counted(number: int) -> Request:
 def test_more_tools_than_the_provider_takes_are_refused_before_anything_is_sent() -> None:
     small = replace(TARGET, provider=replace(PROVIDER, max_tools=3))
     assert len(to_body(CHAT, counted(3), small)["tools"]) == 3
-    with pytest.raises(ConfigError, match="local takes at most 3 tools, and 4 are on offer"):
+    expected = "local takes at most 3 tools, and 4 are on offer.* raise WORKBOOK_MAX_TOOLS"
+    with pytest.raises(ConfigError, match=expected):
         to_body(CHAT, counted(4), small)
 
 
@@ -76,8 +78,19 @@ def test_a_schema_that_is_not_that_of_an_object_is_refused_before_anything_is_se
 
 
 def test_extra_fields_have_the_last_word() -> None:
-    insisting = replace(TARGET, provider=replace(PROVIDER, extra_body={"model": "another"}))
-    assert to_body(CHAT, counted(0), insisting)["model"] == "another"
+    record = replace(PROVIDER, max_tokens=5, extra_body={"max_tokens": 6, "n": 1})
+    body = to_body(CHAT, counted(0), replace(TARGET, provider=record))
+    assert (body["max_tokens"], body["n"]) == (6, 1)
+
+
+def test_an_object_that_both_have_is_one_of_both() -> None:
+    extra = {"generationConfig": {"temperature": 0}, "a": 1}
+    body = {"generationConfig": {"maxOutputTokens": 9}, "a": {"b": 2}}
+    assert merged(body, extra) == {
+        "generationConfig": {"maxOutputTokens": 9, "temperature": 0},
+        "a": 1,
+    }
+    assert body == {"generationConfig": {"maxOutputTokens": 9}, "a": {"b": 2}}
 
 
 def numbered(group: Group, target: Target) -> list[Any]:
@@ -238,3 +251,17 @@ def test_arguments_as_an_object_can_always_be_sent(text: str, arguments: dict[st
     found = arguments_object(ToolCall("c", "t", text))
     assert found == arguments
     encode(found)
+
+
+def test_two_tools_that_would_be_sent_as_one_are_refused_before_anything_is_sent() -> None:
+    twins = spec("read.file"), spec(wire_name("read.file"))
+    with pytest.raises(ConfigError, match=r"cannot tell the tools 'read\.file' and 'read_file_"):
+        to_body(CHAT, Request((UserMessage("hi"),), twins), TARGET)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [("stop", "stop"), ("x" * 99, "x" * 64), ("a\x1b[2J\nb\u202e", "a[2Jb"), ("", "")],
+)
+def test_why_a_reply_ended_is_short_and_can_be_printed(said: str, shown: str) -> None:
+    assert finished(AssistantMessage((Text("hi"),), finish=said), TARGET).finish == shown

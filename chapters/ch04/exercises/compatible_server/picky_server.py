@@ -103,8 +103,9 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def _null_beside_calls(received: Received) -> bool:
+    words = ("", "null", "None")  # somebody meant the value and wrote a word
     return all(
-        message["content"] is None or message["content"].strip()
+        message["content"] is None or message["content"].strip() not in words
         for message in messages(received, "assistant")
         if message.get("tool_calls")
     )
@@ -178,7 +179,8 @@ LIMIT = Rule(
 ROLE = Rule("Your instructions have the role `developer`; there is no `system`.", _no_system_role)
 BLANK = Rule("No message is blank.", _nothing_blank)
 NULL = Rule(
-    "A message with tool calls and no text has the content null. An empty string is an error.",
+    "A message with tool calls and no text has the content null. An empty string is an error, and "
+    'so is the text "null".',
     _null_beside_calls,
 )
 TEXT_ONLY = Rule(

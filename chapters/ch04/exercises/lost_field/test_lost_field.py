@@ -351,6 +351,16 @@ async def test_the_mended_converter(target: ModuleType) -> None:
         assert {key: schema[key] for key in parameters} == parameters
 
 
+@pytest.mark.contract("The root has the type object, whatever the schema says.", read=TOOLS)
+@pytest.mark.parametrize("said", [{}, {"type": ["object", "null"]}, {"type": "string"}], ids=repr)
+async def test_the_type_of_the_root(target: ModuleType, said: Json) -> None:
+    parameters = {**said, "properties": {"a": TEXT}, "additionalProperties": False}
+    before = deepcopy(parameters)
+    sent = target.tools_to_wire([ToolSpec("look", "Looks.", parameters)], anthropic())
+    assert SENT[Api.ANTHROPIC](sent) == {**parameters, "type": "object"}
+    assert parameters == before, "the tool's own schema was changed"
+
+
 @pytest.mark.contract("Names, descriptions and the order of the tools are as before.", read=TOOLS)
 async def test_the_rest_is_as_before(target: ModuleType) -> None:
     names = [f"look_{token_hex(2)}", "look.up", "x" * 200]
