@@ -27,7 +27,9 @@ from pydantic import TypeAdapter
 from chapters.ch01.loop import run
 from chapters.ch02.registry import Arguments, Registry, define_tool
 from chapters.ch02.workspace import open_workspace
+from labs.bench_arguments import argument_figures, arrival_figures
 from labs.bench_client import client_figures
+from labs.bench_stream import stream_figures
 from labs.timing import ROUNDS, Figure, cpu_seconds, growth, paired
 from shared.events import Emit, Event, fan_out
 from shared.history import History
@@ -263,6 +265,9 @@ def measure(files: int) -> list[Figure]:
         ),
         growth("a turn in a run of 800 over one in a run of 50", "<= 1.3", run_agent, 50, 800),
         *client_figures(),
+        *stream_figures(),
+        *argument_figures(),
+        *arrival_figures(),
     ]
     if sys.platform != "win32":  # which has no `resource`
         memory = peak_memory("run_agent") / peak_memory("run_floor")

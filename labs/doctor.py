@@ -17,6 +17,7 @@ NEEDED = {  # what is imported: what is installed
     "anthropic": "anthropic",
     "click": "click",
     "dotenv": "python-dotenv",
+    "jsonschema": "jsonschema",
     "openai": "openai",
     "psutil": "psutil",
     "pydantic": "pydantic",

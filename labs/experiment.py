@@ -11,15 +11,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
 
+from labs.clock import SystemClock
 from labs.kit import open_kit
-from shared.console import Console
+from labs.terminal import NARROWEST, rows
 from shared.errors import WorkbookError
-from shared.events import Emit
+from shared.events import Emit, Listener
 from shared.facts import Facts
 from shared.history import History
+from shared.live_console import LiveConsole
 from shared.messages import AssistantMessage, Request, ToolCall, ToolResult
 from shared.plan import Kit, Plan
-from shared.ports import Approver, Audit, CommandOutcome, CommandRunner, Model
+from shared.ports import Approver, Audit, Clock, CommandOutcome, CommandRunner, Model
+from shared.screen import Screen
 from shared.scripted import Reply, ScriptedModel, ScriptError
 from shared.testing import MemoryAudit
 
@@ -105,7 +108,10 @@ class Answers:
         """Answer, and show question and answer in the transcript."""
         self.questions.append(question)
         answer = self._answer(question)
-        print(f"{question}{answer}", file=self.out)
+        shown = f"{question}{answer}"
+        if self.out.isatty():
+            shown = rows(shown, max(Screen(self.out).columns() - 1, NARROWEST))
+        print(shown, file=self.out)
         return answer
 
     def _answer(self, question: str) -> str:
@@ -150,10 +156,10 @@ class Observed:
         return [result.code for result in self.results if result.name == tool]
 
 
-def check_pairing(facts: Facts, seen: Observed) -> None:
-    """The fact that holds in every lab: each call has its result."""
+def check_pairing(facts: Facts, seen: Observed, *, where: str = "") -> None:
+    """The fact that holds in every lab: each call has its result. `where` begins its sentence."""
     facts.equal(
-        "one result per call, same ids, same order",
+        f"{where}one result per call, same ids, same order",
         [result.call_id for result in seen.results],
         [call.id for call in seen.calls],
     )
@@ -169,24 +175,28 @@ async def observe(
     approver: Approver,
     audit: Audit | None = None,
     rules: Path | None = None,
+    clock: Clock | None = None,
+    listeners: Sequence[Listener] = (),
     out: TextIO,
 ) -> Observed:
     """Run a chapter's agent for real, against the script or a live model, and show it on `out`.
 
     `audit` and `rules` are for the agents from chapter 3 on; an audit that nobody looks at is
-    kept in memory.
+    kept in memory. With a `clock` of its own the agent waits by that one.
     """
     model = Witness(live or ScriptedModel(script))
     with open_kit(
         workspace, model, approver, secrets=(), audit=audit or MemoryAudit(), rules=rules
     ) as kit:
         commands = WitnessedCommands(kit.commands)
-        kit = replace(kit, commands=commands)
-        conversation = plan(kit).with_listeners(Console(out)).build(kit)
+        kit = replace(kit, commands=commands, clock=clock or kit.clock)
+        console = LiveConsole(out, SystemClock())  # a person watches in real time
+        conversation = plan(kit).with_listeners(console, *listeners).build(kit)
         reply: AssistantMessage | None = None
         error: Exception | None = None
         try:
-            reply = await conversation.ask(prompt)
+            async with console.running():
+                reply = await conversation.ask(prompt)
         except (WorkbookError, ScriptError) as caught:
             error = caught
     return Observed(model.requests, commands.ran, conversation.history, reply, error)

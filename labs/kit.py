@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from chapters.ch01.environment import child_environment
 from chapters.ch01.local_commands import LocalCommands
 from chapters.ch02.workspace import open_workspace
+from labs.clock import SystemClock
 from labs.human import HumanModel
 from labs.line_reader import LineReader
 from shared.config import Settings
@@ -24,17 +25,19 @@ from shared.screen import Screen
 if TYPE_CHECKING:  # loaded when a model is opened, and only the one
     from chapters.ch01.openai_chat import OpenAIChat
     from chapters.ch04.live import ProviderModel
+    from chapters.ch05.streaming import StreamingModel
 
 
 @asynccontextmanager
 async def open_model(settings: Settings, chapter: int) -> AsyncIterator[Model]:
     """The model that the settings name. Its connections are closed at the end.
 
-    Up to chapter 3 the client of chapter 1 does what it can: what you have read is what runs.
-    Raises ConfigError for settings that no request can be sent with.
+    Up to chapter 3 the client of chapter 1 does what it can, and from chapter 5 on replies are
+    streamed: what you have read is what runs. Raises ConfigError for settings that no request can
+    be sent with.
     """
-    read_so_far = chapter < 4 and settings.provider == "openai" and not settings.overrides
-    async with _first_client(settings) if read_so_far else _any_client(settings) as model:
+    first = chapter < 4 and settings.provider == "openai" and not settings.overrides
+    async with _first_client(settings) if first else _any_client(settings, chapter) as model:
         yield model
 
 
@@ -49,16 +52,20 @@ def _first_client(settings: Settings) -> OpenAIChat:
     )
 
 
-def _any_client(settings: Settings) -> ProviderModel:
+def _any_client(settings: Settings, chapter: int) -> ProviderModel | StreamingModel:
     from chapters.ch04.adapters import Access
-    from chapters.ch04.adapters import open_model as open_provider
     from chapters.ch04.known_servers import KNOWN
 
     fields: dict[str, Any] = dict(settings.overrides)
-    return open_provider(
-        replace(KNOWN[settings.provider], **fields),
-        Access(settings.base_url, settings.api_key, settings.model, settings.prefix),
-    )
+    provider = replace(KNOWN[settings.provider], **fields)
+    access = Access(settings.base_url, settings.api_key, settings.model, settings.prefix)
+    if chapter < 5:
+        from chapters.ch04.adapters import open_model
+
+        return open_model(provider, access)
+    from chapters.ch05.adapters import open_streaming_model
+
+    return open_streaming_model(provider, access)
 
 
 def human_model(lines: LineReader) -> HumanModel:
@@ -95,6 +102,7 @@ def open_kit(
             approver=approver,
             audit=audit,
             participants=_rules(rules, files),
+            clock=SystemClock(),
         )
 
 

@@ -55,9 +55,12 @@ def model_up_to(chapter: int) -> str:
     from labs.onion import ANY_MODEL
 
     numbers = [number for number in chapter_numbers() if number <= chapter]
-    if numbers and "providers" in profile_of(numbers[-1]).capabilities:
-        return f"any provider: {', '.join(known_providers())}; or a script, or you"
-    return ANY_MODEL
+    can = profile_of(numbers[-1]).capabilities if numbers else ()
+    if "providers" not in can:
+        return ANY_MODEL
+    if "streaming" in can:
+        return "any provider; its replies stream; or a script, or you"
+    return f"any provider: {', '.join(known_providers())}; or a script, or you"
 
 
 def remarks(settings: Settings) -> tuple[str, ...]:

@@ -13,15 +13,16 @@ from typing import Any
 
 from labs.catalog import plan_of
 from labs.cli import DONE, FAILED, INTERRUPTED
+from labs.clock import SystemClock
 from labs.human import HumanLeft
 from labs.kit import human_model, open_kit, open_model
 from labs.line_reader import LineReader
 from labs.permission_options import Approve, Permissions
 from labs.terminal import AlwaysYes, NeverAsks, TerminalApprover
 from shared.config import Settings
-from shared.console import Console
 from shared.errors import ConfigError, ReplyIncomplete, RunError, WorkbookError
 from shared.events import Event, Listener, MessageAdded, TurnStarted
+from shared.live_console import LiveConsole
 from shared.messages import AssistantMessage, Usage
 from shared.plan import Kit, Plan
 from shared.ports import Approver, Audit, Model
@@ -31,7 +32,10 @@ from shared.text import visible
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What to do, where, by which chapter's agent. Without `settings` you are the model."""
+    """What to do, where, by which chapter's agent.
+
+    Without `settings` you are the model; or a script is, if a `fault` is named.
+    """
 
     chapter: int
     prompt: str
@@ -39,11 +43,15 @@ class Task:
     settings: Settings | None
     max_turns: int
     permissions: Permissions = field(default_factory=Permissions)
+    fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a task. `answer` is None unless it is done; `partial` is what came of one."""
+    """What came of a task. `answer` is None unless it is done; `partial` is what came of one.
+
+    `seen` says whether the whole answer can be read on the terminal of standard error already.
+    """
 
     exit: int
     turns: int
@@ -52,6 +60,7 @@ class Outcome:
     partial: str = ""
     error: str | None = None
     message: str | None = None
+    seen: bool = False
 
 
 class Tally:
@@ -78,7 +87,7 @@ def perform(task: Task) -> Outcome:
     """
     tally = Tally()
     try:
-        reply = asyncio.run(_ask(task, tally))
+        reply, seen = asyncio.run(_ask(task, tally))
     except (KeyboardInterrupt, asyncio.CancelledError):
         return Outcome(
             INTERRUPTED, tally.turns, tally.usage, error="Interrupted", message="Interrupted."
@@ -94,7 +103,7 @@ def perform(task: Task) -> Outcome:
             error=type(error).__name__,
             message=f"{error}{_more_about(error, task.settings)}",
         )
-    return Outcome(DONE, tally.turns, tally.usage, answer=reply.text)
+    return Outcome(DONE, tally.turns, tally.usage, answer=reply.text, seen=seen)
 
 
 def _more_about(error: BaseException, settings: Settings | None) -> str:
@@ -120,22 +129,26 @@ def _cancel_when_told_to_end() -> None:
                 loop.add_signal_handler(getattr(signal, name), task.cancel)
 
 
-async def _ask(task: Task, tally: Tally) -> AssistantMessage:
+async def _ask(task: Task, tally: Tally) -> tuple[AssistantMessage, bool]:
+    """The last reply, and whether all of it was shown while it arrived."""
     _cancel_when_told_to_end()
     lines = LineReader(sys.stdin)
     granted = task.permissions
     approver, audit = _approver(granted.approve, lines), _audit(granted)
     secrets = [task.settings.api_key] if task.settings else []
     listeners: list[Listener] = [tally]
-    if task.settings:  # a person who is the model sees everything there
-        listeners.append(Console(sys.stderr, outcome=False))
+    console = LiveConsole(sys.stderr, SystemClock(), outcome=False)
+    if task.settings or task.fault:  # a person who is the model sees everything there
+        listeners.append(console)
     async with _model(task, lines) as model:
         with open_kit(
             task.workspace, model, approver, secrets, audit=audit, rules=granted.rules
         ) as kit:
             plan = plan_of(task.chapter)(kit).with_listeners(*listeners)
             _warn_about_rules(kit, plan)
-            return await plan.build(kit).ask(task.prompt, max_turns=task.max_turns)
+            async with console.running():
+                reply = await plan.build(kit).ask(task.prompt, max_turns=task.max_turns)
+            return reply, console.has_shown_the_reply
 
 
 def _warn_about_rules(kit: Kit, plan: Plan) -> None:
@@ -184,6 +197,13 @@ class UnattendedAudit:
 
 @asynccontextmanager
 async def _model(task: Task, lines: LineReader) -> AsyncIterator[Model]:
+    if task.fault is not None:
+        from labs.faults import fault_named
+        from labs.faulty_provider import faulty_model
+
+        async with faulty_model(fault_named(task.fault)) as model:
+            yield model
+        return
     if task.settings is None:
         yield human_model(lines)
         return

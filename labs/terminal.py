@@ -68,7 +68,8 @@ def rows(text: str, columns: int) -> str:
     """All of `text`, in rows that fit, so that the terminal has nothing to break.
 
     What it breaks begins at the left edge, where it could pass for a line of the question. Here
-    whatever goes on in another row has a mark in front.
+    whatever goes on in another row has a mark in front. A row ends behind a word, unless the next
+    one is longer than half a row.
     """
     lines = text.expandtabs(8).split("\n")
     return "\n".join(piece for line in lines for piece in _pieces(line, columns))
@@ -76,12 +77,18 @@ def rows(text: str, columns: int) -> str:
 
 def _pieces(line: str, columns: int) -> Iterator[str]:
     start, mark, column = 0, "", 0
+    word, beside = 0, 0  # where the last word begins, and in which column
     for index, character in enumerate(line):
         width = 1 if character.isascii() else 2  # terminals do not agree, so the most it can be
         if column + width > columns:
-            yield mark + line[start:index]
-            start, mark, column = index, CONTINUED, len(CONTINUED)
+            if beside < columns // 2 or len(CONTINUED) + column - beside + width > columns:
+                word, beside = index, column
+            yield mark + line[start:word]
+            start, mark, column = word, CONTINUED, len(CONTINUED) + column - beside
+            beside = 0
         column += width
+        if character == " ":
+            word, beside = index + 1, column
     yield mark + line[start:]
 
 

@@ -27,11 +27,12 @@ from shared.messages import (
 )
 from shared.picture import picture
 from shared.screen import Screen, Style
-from shared.text import shorten, visible
+from shared.text import one_line, shorten, visible
 
 MAX_LINES = 12  # of a result; the model sees all of it
 MAX_CHARACTERS = 1_200
 MAX_ARGUMENTS = 600
+MAX_NAME = 100  # of a tool, or of the id of a call
 
 
 class Console:
@@ -96,14 +97,14 @@ class Console:
         self._not_shown.pop(call.id, None)
         self._last_call = call.id
         arguments = visible(shorten(call.arguments, MAX_ARGUMENTS))
-        self._screen.labelled("call", f"{visible(call.name)} {arguments}", style=Style.CALL)
+        self._screen.labelled("call", f"{_name(call.name)} {arguments}", style=Style.CALL)
 
     def _result(self, result: ToolResult) -> None:
         self._without_result.discard(result.call_id)
         label, style = ("failed", Style.BAD) if result.code else ("result", Style.GOOD)
         text = _with_pictures(_brief(result.text), result.images)
         if result.call_id != self._last_call:  # calls that ran side by side
-            text = f"(of {visible(result.name)}, {visible(result.call_id)})\n{text}"
+            text = f"(of {_name(result.name)}, {_name(result.call_id)})\n{text}"
         self._screen.labelled(label, text, style=style)
 
     def _end(self, error: BaseException | None) -> None:
@@ -115,6 +116,10 @@ class Console:
             if self._usage:
                 spent += f", {_tokens(self._usage)}"
             self._screen.rule(spent)
+
+
+def _name(name: str) -> str:
+    return one_line(shorten(name, MAX_NAME))
 
 
 def _tokens(usage: Usage) -> str:

@@ -27,8 +27,9 @@ class TurnLimitReached(RunError):
     """The model was asked as often as allowed and still wants to go on."""
 
     def __init__(self, max_turns: int) -> None:
+        requests = "1 request" if max_turns == 1 else f"{max_turns} requests"
         super().__init__(
-            f"Stopped after {max_turns} requests without a final answer. "
+            f"Stopped after {requests} without a final answer. "
             "Raise the limit with --max-turns, or give a smaller task."
         )
         self.max_turns = max_turns
@@ -74,9 +75,10 @@ class EmptyReply(RunError):
 class ProviderError(RunError):
     """A provider could not be reached, refused the request, or answered with something else.
 
-    `kind` is one of connection, timeout, provider, bad_response; `status` is the HTTP status if
-    there was one; `retryable` says whether the same request may succeed later, and `retry_after`
-    after how many seconds, if the provider said so. `code` and `type` are the provider's own words.
+    `kind` is one of connection, timeout, provider, bad_response, incomplete_stream; `status` is the
+    HTTP status if there was one; `retryable` says whether the same request may succeed later, and
+    `retry_after` after how many seconds, if the provider said so. `code` and `type` are the
+    provider's own words.
     """
 
     def __init__(

@@ -64,7 +64,121 @@ class RunEnded:
     error: BaseException | None
 
 
-Event = RunStarted | TurnStarted | MessageAdded | ToolStarted | ToolFinished | TurnEnded | RunEnded
+# What a reply is like while it arrives. Parts are counted from 0, in the order of the reply. None
+# of this may be acted on: nothing is true before the reply has ended, and the message says it then.
+
+
+@dataclass(slots=True)
+class ReplyStarted:
+    """The first piece of a reply has arrived."""
+
+
+@dataclass(slots=True)
+class TextStarted:
+    """A piece of text begins."""
+
+    part: int
+
+
+@dataclass(slots=True)
+class TextDelta:
+    """More of a text."""
+
+    part: int
+    text: str
+
+
+@dataclass(slots=True)
+class TextEnded:
+    """A text is whole."""
+
+    part: int
+    text: str
+
+
+@dataclass(slots=True)
+class ThinkingStarted:
+    """The model begins to think where it can be seen."""
+
+    part: int
+
+
+@dataclass(slots=True)
+class ThinkingDelta:
+    """More of what it thinks."""
+
+    part: int
+    text: str
+
+
+@dataclass(slots=True)
+class ThinkingEnded:
+    """A thought is whole."""
+
+    part: int
+    text: str
+
+
+@dataclass(slots=True)
+class ToolCallStarted:
+    """A tool call begins. Its name may still grow."""
+
+    part: int
+    id: str
+    name: str
+
+
+@dataclass(slots=True)
+class ToolCallDelta:
+    """More of the arguments of a call: a piece of JSON text, cut anywhere."""
+
+    part: int
+    arguments: str
+
+
+@dataclass(slots=True)
+class ToolCallEnded:
+    """The provider says that a call is whole. It does not run before the reply has ended."""
+
+    part: int
+    call: ToolCall
+
+
+@dataclass(slots=True)
+class ReplyEnded:
+    """Nothing more of this reply will come. `error` is None if it is whole."""
+
+    reply: AssistantMessage | None
+    error: BaseException | None
+
+
+@dataclass(slots=True)
+class RetryScheduled:
+    """A request failed and will be sent again after `seconds`, as number `attempt`: 2, 3, ..."""
+
+    attempt: int
+    seconds: float
+    error: BaseException
+
+
+RunEvent = (
+    RunStarted | TurnStarted | MessageAdded | ToolStarted | ToolFinished | TurnEnded | RunEnded
+)
+StreamEvent = (
+    ReplyStarted
+    | TextStarted
+    | TextDelta
+    | TextEnded
+    | ThinkingStarted
+    | ThinkingDelta
+    | ThinkingEnded
+    | ToolCallStarted
+    | ToolCallDelta
+    | ToolCallEnded
+    | ReplyEnded
+    | RetryScheduled
+)
+Event = RunEvent | StreamEvent
 Emit = Callable[[Event], None]
 Listener = Callable[[Event], None]
 

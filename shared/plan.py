@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from shared.ports import (
         Approver,
         Audit,
+        Clock,
         CommandRunner,
         Dispatcher,
         Loop,
@@ -62,6 +63,7 @@ class Kit:
     approver: Approver | None = None
     audit: Audit | None = None
     participants: tuple[Participant, ...] = ()
+    clock: Clock | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,22 @@ class CommandOutcome:
     timeout: float | None = None
 
 
+class Clock(Protocol):
+    """Time and chance, which a test wants to decide."""
+
+    def now(self) -> float:
+        """Seconds since some moment; only differences mean something."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait. Can be cancelled."""
+        ...
+
+    def random(self) -> float:
+        """A number from 0 up to, not including, 1."""
+        ...
+
+
 class Participant(Protocol):
     """Somebody with a say in whether a call may run: a rule, a boundary, a memory of answers."""
 

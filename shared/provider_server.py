@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import socketserver
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -30,8 +30,18 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class InPieces:
+    """A body of which each piece is sent on its own, before the next one is looked at.
+
+    A function among the pieces is called when it is its turn: what comes after it waits for it.
+    """
+
+    pieces: Sequence[bytes | Callable[[], object]]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. A `body` that is neither text nor bytes is sent as JSON.
+    """One answer. A `body` that is neither text nor bytes nor in pieces is sent as JSON.
 
     `piece` is how many bytes are written at a time. With `status` None not even a status line is
     sent: only the ending happens.
@@ -46,7 +56,7 @@ class Answer:
 
     @property
     def content(self) -> bytes:
-        """The bytes of the body."""
+        """The bytes of a body that is not in pieces."""
         if isinstance(self.body, bytes):
             return self.body
         text = self.body if isinstance(self.body, str) else json.dumps(self.body)
@@ -160,17 +170,31 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Answer) -> None:
         if answer.status is None:
             return
-        content = answer.content
-        announced = len(content) + (answer.ending is not Ending.WHOLE)
         self.send_response_only(answer.status)
         self.send_header("Content-Type", answer.content_type)
-        self.send_header("Content-Length", str(announced))
         for name, value in answer.headers.items():
             self.send_header(name, value)
+        if isinstance(answer.body, InPieces):
+            self._send_in_pieces(answer.body, answer.ending)
+            return
+        content = answer.content
+        announced = len(content) + (answer.ending is not Ending.WHOLE)
+        self.send_header("Content-Length", str(announced))
         self.end_headers()
         step = answer.piece or max(len(content), 1)
         for start in range(0, len(content), step):
             self.wfile.write(content[start : start + step])
+
+    def _send_in_pieces(self, body: InPieces, ending: Ending) -> None:
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for piece in body.pieces:
+            if callable(piece):
+                piece()
+            elif piece:
+                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        if ending is Ending.WHOLE:
+            self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass

@@ -20,19 +20,22 @@ class Style(Enum):
     BAD = "1;31"
     CALL = "36"
     ASIDE = "35"
+    FAINT = "2"
 
 
 class Screen:
     """A text stream to write to: knows its width and whether it can do colours.
 
-    Colours only on a terminal, and not if NO_COLOR says so. A character that the stream's encoding
-    lacks is spelled out: showing something must never end a run.
+    `moves` says whether it is a terminal that can move its cursor. Colours only there, and not if
+    NO_COLOR says so. A character that the stream's encoding lacks is spelled out: showing something
+    must never end a run.
     """
 
     def __init__(self, stream: TextIO, environ: Mapping[str, str] = os.environ) -> None:
         self._stream = stream
         self._encoding = getattr(stream, "encoding", None) or "utf-8"
-        self.colours = _can_colour(stream, environ)
+        self.moves = _can_move(stream, environ)
+        self.colours = self.moves and not environ.get("NO_COLOR")
         self.width = _width(stream, environ)
 
     def write(self, text: str) -> None:
@@ -40,9 +43,19 @@ class Screen:
         try:
             self._stream.write(text)
         except UnicodeEncodeError:
-            encoded = text.encode(self._encoding, "backslashreplace")
-            self._stream.write(encoded.decode(self._encoding))
+            self._stream.write(self.spelled(text))
         self._stream.flush()
+
+    def spelled(self, text: str) -> str:
+        """The very characters that come out: what the encoding lacks takes more columns."""
+        return text.encode(self._encoding, "backslashreplace").decode(self._encoding)
+
+    def columns(self) -> int:
+        """How wide the terminal is at this moment, however narrow that is."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or self.width
+        except (AttributeError, OSError, ValueError):
+            return self.width
 
     def line(self, text: str = "", style: Style = Style.PLAIN) -> None:
         """Write one line."""
@@ -104,7 +117,7 @@ def fold(text: str, width: int) -> Iterator[str]:
 def _fold_words(line: str, width: int) -> Iterator[str]:
     start, column, space = 0, 0, -1
     for index, character in enumerate(line):
-        column += _columns(character)
+        column += columns_of(character)
         if character == " ":
             space = index
         if column > width:
@@ -112,11 +125,12 @@ def _fold_words(line: str, width: int) -> Iterator[str]:
             end = space if at_space else index
             yield line[start:end].rstrip()
             start = end + 1 if at_space else index
-            column = sum(_columns(later) for later in line[start : index + 1])
+            column = sum(columns_of(later) for later in line[start : index + 1])
     yield line[start:]
 
 
-def _columns(character: str) -> int:
+def columns_of(character: str) -> int:
+    """How many columns a terminal gives to `character`, which is no control character."""
     if character.isascii():
         return 1
     if unicodedata.combining(character):
@@ -124,8 +138,8 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _can_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    if not stream.isatty() or environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+def _can_move(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    if not stream.isatty() or environ.get("TERM") == "dumb":
         return False
     # The old Windows console prints escape sequences as they are; the newer ones say who they are.
     return os.name != "nt" or any(name in environ for name in ("WT_SESSION", "ANSICON", "TERM"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from shared.plan import Kit, Plan
 from shared.ports import (
     Approver,
     Audit,
+    Clock,
     CommandOutcome,
     CommandRunner,
     Model,
@@ -89,6 +91,32 @@ class MemoryAudit:
         self.entries.append(dict(entry))
 
 
+@dataclass
+class FakeClock:
+    """A clock whose waits take no time: each is recorded and moves `time` on, in seconds.
+
+    `chance` is what it gives for a random number, every time.
+    """
+
+    chance: float = 0.5
+    time: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        """The time by this clock."""
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        """Record the wait. Others get their turn, and a cancelled task ends here."""
+        self.slept.append(seconds)
+        self.time += seconds
+        await asyncio.sleep(0)
+
+    def random(self) -> float:
+        """The given number."""
+        return self.chance
+
+
 def fake_kit(
     model: Model | None = None,
     *,
@@ -97,6 +125,7 @@ def fake_kit(
     approver: Approver | None = None,
     audit: Audit | None = None,
     participants: tuple[Participant, ...] = (),
+    clock: Clock | None = None,
 ) -> Kit:
     """A kit of fakes; whoever is asked says no unless an approver is given."""
     return Kit(
@@ -106,6 +135,7 @@ def fake_kit(
         approver=approver or FakeApprover("no"),
         audit=audit or MemoryAudit(),
         participants=participants,
+        clock=clock or FakeClock(),
     )
 
 

@@ -24,6 +24,11 @@ def visible(text: str) -> str:
     return _SUSPECT.sub(_spell_out, text)
 
 
+def one_line(text: str) -> str:
+    """`text`, visible, with its line feeds and tabs spelled out too: it stays in its line."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def shorten(text: str, limit: int) -> str:
     """`text`, or its first `limit` characters and how many more there are."""
     if len(text) <= limit:

@@ -186,6 +186,17 @@ class TestShow:
             assert name in text
         assert "any provider" not in workbook("show", "3").out
 
+    def test_chapter_5_adds_a_layer_and_a_model_that_streams(self, workbook: Workbook) -> None:
+        new = [
+            " ".join(line.split())
+            for line in workbook("show", "5").out.splitlines()
+            if line.startswith("+ ")
+        ]
+        assert new[0] == "+ retry model layer"
+        assert new[1].startswith("+ the model any provider; its replies stream")
+        assert len(new) == 2
+        assert "stream" not in workbook("show", "4").out
+
     def test_everything_is_new_in_chapter_1(self, workbook: Workbook) -> None:
         lines = workbook("show", "1").out.splitlines()
         new = [line.split()[1] for line in lines if line.startswith("+ ")]

@@ -20,7 +20,9 @@ from labs.commands.run import _standard_input
 from shared.conversation import DEFAULT_MAX_TURNS
 from shared.plan import Kit, Plan
 from shared.provider_server import Answer, Ending, ProviderServer, completion, wire_call
+from shared.provider_stream import sse, stream_of, streamed
 from tests.command_line import KEY, Workbook, environment, settings, start
+from tests.spoken import spoken
 
 RUN = ("run", "--chapter", "2", "--prompt")
 POSIX = pytest.mark.skipif(os.name == "nt", reason="sends signals")
@@ -183,7 +185,7 @@ class TestChoosingAProvider:
         self, provider: str, chapter: int, workbook: Workbook
     ) -> None:
         header, path, calling, answering = SPOKEN[provider]
-        with ProviderServer(Answer(calling), Answer(answering)) as server:
+        with ProviderServer(spoken(calling), spoken(answering)) as server:
             # OpenAI's APIs leave the version to the address, the others bring their own.
             brings_it = path not in ("/v1/chat/completions", "/v1/responses")
             workbook.configure(server.base_url.removesuffix("/v1" if brings_it else ""))
@@ -192,7 +194,10 @@ class TestChoosingAProvider:
         assert (ended.exit, ended.out) == (0, "Done.\n"), ended.err
         assert f", provider {provider} (see the environment)" in " ".join(ended.err.split())
         first, second = server.requests
+        if chapter >= 5 and "gemini" in provider:
+            path = path.replace(":generateContent", ":streamGenerateContent?alt=sse")
         assert first.path == second.path == path
+        assert first.body.get("stream", False) is (chapter >= 5 and "gemini" not in provider)
         assert first.headers[header].removeprefix("Bearer ") == KEY
         assert "fjord\\n" in json.dumps(second.body)
 
@@ -437,6 +442,47 @@ class TestFailing:
         assert ended.exit == 1
         assert "another WORKBOOK_TOKEN_LIMIT_KEY" in " ".join(ended.err.split())
         assert max(map(len, ended.err.splitlines())) <= 80
+
+    def test_a_server_that_cannot_tell_the_usage_of_a_stream_can_be_told_not_to(
+        self, workbook: Workbook
+    ) -> None:
+        said = "Unrecognized request argument supplied: stream_options"
+        with ProviderServer(Answer({"error": {"message": said}}, status=400)) as server:
+            workbook.configure(server.base_url)
+            ended = workbook("run", "--chapter", "5", "--prompt", "go")
+        assert ended.exit == 1
+        assert "wants WORKBOOK_STREAM_USAGE=false" in " ".join(ended.err.split())
+
+    @pytest.mark.parametrize(
+        "error", [{"code": KEY}, {"type": KEY}, {"code": KEY, "type": KEY, "message": KEY}]
+    )
+    def test_an_error_inside_a_stream_shows_no_key(
+        self, error: dict[str, str], workbook: Workbook
+    ) -> None:
+        begun = stream_of(completion(text="Hello"))[:2]
+        spoilt = streamed(*begun, sse({"error": error}))
+        whole = streamed(*stream_of(completion(text="Hi.")))
+        with ProviderServer(spoilt, whole) as server:
+            workbook.configure(server.base_url)
+            ended = workbook("run", "--chapter", "5", "--prompt", "go")
+        assert (ended.exit, ended.out) == (0, "Hi.\n")
+        assert "again   error at the provider, sent again in " in ended.err
+        assert KEY not in ended.out + ended.err
+
+    @pytest.mark.parametrize("chapter", ["1", "4", "5"])
+    @pytest.mark.parametrize("finish", [KEY, f"a {KEY} b", "x" * 50 + KEY])
+    def test_a_finish_reason_shows_no_key(
+        self, finish: str, chapter: str, workbook: Workbook
+    ) -> None:
+        reply = completion(text="Hello", finish=finish)
+        answer = streamed(*stream_of(reply)) if chapter == "5" else Answer(reply)
+        with ProviderServer(answer) as server:
+            workbook.configure(server.base_url)
+            ended = workbook("run", "--chapter", chapter, "--prompt", "go")
+        assert ended.exit == 1
+        assert "unknown finish reason" in " ".join(ended.err.split())
+        assert "[key]" in ended.err
+        assert KEY[:12] not in ended.out + ended.err
 
     @pytest.mark.parametrize("required", [True, False])
     def test_a_reply_without_a_reason_names_the_setting_that_takes_it(

@@ -21,6 +21,7 @@ from chapters.ch04.known_servers import KNOWN
 from chapters.ch04.provider import Api
 from chapters.ch04.refusals import refusals
 from chapters.ch04.wire import Wire
+from chapters.ch05.stream_conformance import PLAYERS
 from shared.messages import AssistantMessage, StopReason, ToolCall
 from shared.provider_server import Answer, ProviderServer, Received, Script, completion, wire_call
 from tests.command_line import Workbook
@@ -55,7 +56,7 @@ def failed(verdicts: list[Verdict]) -> set[str]:
 
 
 def test_every_known_row_holds() -> None:
-    verdicts = played(ROWS)
+    verdicts = asyncio.run(run(ROWS, None, PLAYERS))
     wrong = [(each.row.file, each.differences) for each in verdicts if each.differences]
     assert wrong == []
     reasons = {each.reason for each in verdicts if each.outcome is Outcome.NOT_APPLICABLE}
@@ -400,14 +401,14 @@ def test_without_the_package_of_gemini_its_rows_are_not_applicable(
 
 @pytest.fixture
 def few(tmp_path: Path) -> Path:
-    """A set with one row that holds, one that does not, and one for later."""
+    """A set with one row that holds, one that does not, and one that nobody can play."""
     folder = tmp_path / "few"
     folder.mkdir()
     hello = {"message": {"text": "Hello"}, "stop_reason": "end_turn", "error": None}
     rows: list[dict[str, Any]] = [
         {"file": "hello.json", "api": "openai-chat", "mode": "nonstream", "expect": hello},
         {"file": "hello.json", "api": "openai-compat", "mode": "nonstream", "what": "\x1b[31mred"},
-        {"file": "hello.json", "api": "anthropic", "mode": "stream", "expect": {}},
+        {"file": "hello.json", "api": "anthropic", "mode": "dance", "expect": {}},
     ]
     rows[1]["expect"] = {**hello, "message": {"text": "Bye"}}
     (folder / "hello.json").write_text(json.dumps(no_usage(completion(text="Hello"))))
@@ -422,7 +423,7 @@ def test_the_table_says_what_holds_what_does_not_and_why(workbook: Workbook, few
     assert "✗ hello.json: " in ended.out
     assert 'expected  "Bye"' in ended.out
     assert 'got       "Hello"' in ended.out
-    assert "1 row: streaming comes with chapter 5" in ended.out
+    assert "1 row: the mode dance is not known" in ended.out
     assert "1 of 2 rows played do not hold." in ended.out
     assert "\x1b" not in ended.out
     assert max(map(len, ended.out.splitlines())) <= 80
@@ -443,6 +444,19 @@ def test_json_says_the_same(workbook: Workbook, few: Path) -> None:
     ]
 
 
+def test_the_command_plays_answers_in_events(workbook: Workbook, few: Path) -> None:
+    row = {"file": "hi.sse", "api": "openai-chat", "mode": "stream"}
+    hello = {"message": {"text": "Hello"}, "stop_reason": "end_turn", "error": None}
+    chunks = [{"delta": {"content": "Hel"}}, {"delta": {"content": "lo"}, "finish_reason": "stop"}]
+    events = [f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in chunks]
+    (few / "hi.sse").write_text("".join(events))
+    (few / "index.jsonl").write_text(json.dumps({**row, "expect": hello}))
+    ended = workbook("conformance", str(few))
+    assert (ended.exit, ended.out.splitlines()[-1]) == (0, "The row played holds.")
+    (few / "hi.sse").write_text("".join(events[:1]))
+    assert "incomplete_stream" in workbook("conformance", str(few)).out
+
+
 @pytest.mark.parametrize(
     ("adapter", "shown"), [("anthropic", {"anthropic": 1}), ("deepseek", {"deepseek": 2})]
 )
@@ -451,6 +465,14 @@ def test_an_adapter_plays_the_rows_of_its_api(
 ) -> None:
     report = json.loads(workbook("conformance", str(few), "--adapter", adapter, "--json").out)
     assert {name: sum(each.values()) for name, each in report["adapters"].items()} == shown
+
+
+def test_a_mode_plays_the_rows_of_its_kind(workbook: Workbook, few: Path) -> None:
+    report = json.loads(workbook("conformance", str(few), "--mode", "dance", "--json").out)
+    assert [row["mode"] for row in report["rows"]] == ["dance"]
+    ended = workbook("conformance", str(few), "--mode", "schema", "--adapter", "gemini")
+    assert ended.exit == 2
+    assert "has no rows for gemini and the mode schema." in " ".join(ended.err.split())
 
 
 def test_the_table_names_the_api_beside_a_record_of_another_name(
@@ -463,7 +485,7 @@ def test_the_table_names_the_api_beside_a_record_of_another_name(
     assert "anthropic (" not in workbook("conformance", str(few)).out
 
 
-def test_only_what_is_for_later_is_no_failure(workbook: Workbook, few: Path) -> None:
+def test_only_what_cannot_be_played_is_no_failure(workbook: Workbook, few: Path) -> None:
     ended = workbook("conformance", str(few), "--adapter", "anthropic")
     assert (ended.exit, ended.out.splitlines()[-1]) == (0, "Nothing was played.")
 
@@ -491,6 +513,11 @@ MALFORMED: list[tuple[str, str]] = [
     ),
     (json.dumps({**ROW, "expect": {"error": "x"}}), "`expect.error` has to be an object"),
     (json.dumps({**ROW, "expect": {"echo": {"a": 1}}}), "`expect.echo` has to be a list"),
+    (json.dumps({**ROW, "expect": {"events": "x"}}), "`expect.events` has to be a list"),
+    (
+        json.dumps({**ROW, "expect": {"custom_calls": [1]}}),
+        "each of `expect.custom_calls` has to be an object",
+    ),
 ]
 
 

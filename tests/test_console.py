@@ -147,7 +147,7 @@ async def test_a_program_can_show_answer_and_error_itself() -> None:
 
 async def test_how_a_run_failed_is_said() -> None:
     text = await transcript(says(call("shell", command="a")), max_turns=1)
-    assert "stopped Stopped after 1 requests without a final answer." in text
+    assert "stopped Stopped after 1 request without a final answer." in text
 
 
 async def test_an_unexpected_error_is_named_without_its_text() -> None:
@@ -214,3 +214,15 @@ async def test_a_stream_that_knows_only_ascii_is_enough() -> None:
     console = Console(io.TextIOWrapper(raw, encoding="ascii"), environ={})
     console(MessageAdded(UserMessage("你好 \ud800")))
     assert raw.getvalue() == b"user    \\u4f60\\u597d \\ud800\n"
+
+
+def test_the_name_of_a_tool_stays_in_its_line_and_has_an_end() -> None:
+    out = io.StringIO()
+    console = Console(out, environ={})
+    console(ToolStarted(ToolCall("c1", "a\nb\tc\x1b[2J", "{}")))
+    console(ToolStarted(ToolCall("c2", "x" * 500, "{}")))
+    lines = out.getvalue().splitlines()
+    assert lines[0] == r"call    a\nb\tc\x1b[2J {}"
+    assert out.getvalue().count("x") < 120
+    console(ToolFinished(ToolCall("c1", "", ""), ToolResult("c1", "a\nb", "ok")))
+    assert out.getvalue().endswith("result  (of a\\nb, c1)\n        ok\n")

@@ -9,8 +9,9 @@ from importlib.util import find_spec
 import pytest
 
 from labs.doctor import Finding, Status
-from shared.provider_server import Answer, Ending, ProviderServer, completion
+from shared.provider_server import Answer, Ending, ProviderServer, Script, completion
 from tests.command_line import KEY, Workbook
+from tests.spoken import spoken
 
 
 def findings(workbook: Workbook, *words: str) -> dict[str, Finding]:
@@ -248,7 +249,7 @@ def test_a_long_name_stands_above_what_is_said_of_it(
 class TestLive:
     """One tiny request, and a sentence for each way in which it can fail."""
 
-    def ask(self, workbook: Workbook, *answers: Answer) -> Finding:
+    def ask(self, workbook: Workbook, *answers: Script) -> Finding:
         """What the doctor says of a provider that answers like this."""
         with ProviderServer(*answers) as server:
             workbook.configure(server.base_url)
@@ -258,7 +259,7 @@ class TestLive:
         return found
 
     def test_a_provider_that_answers(self, workbook: Workbook) -> None:
-        found = self.ask(workbook, Answer(completion(text="ready")))
+        found = self.ask(workbook, spoken(completion(text="ready")))
         assert found == Finding("live", Status.OK, "a-model answered and accepts tools, 18 tokens")
 
     @pytest.mark.parametrize(
@@ -271,7 +272,7 @@ class TestLive:
     def test_another_provider_that_answers(
         self, provider: str, body: dict[str, object], workbook: Workbook
     ) -> None:
-        with ProviderServer(Answer({"type": "message", **body})) as server:
+        with ProviderServer(spoken({"type": "message", **body})) as server:
             workbook.configure(server.base_url)
             found = findings(workbook, "--live", "--provider", provider)["live"]
         assert found.status is Status.OK, found

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import importlib
 import io
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,8 @@ from uuid import uuid4
 import pytest
 
 import labs
-from chapters import ch01, ch02, ch03, ch04
+from chapters import ch01, ch02, ch03, ch04, ch05
+from chapters.ch01 import loop as ch01_loop
 from chapters.ch03.boundary import WorkspaceBoundary
 from chapters.ch04 import live as ch04_live
 from chapters.ch04 import repair as ch04_repair
@@ -24,26 +26,39 @@ from chapters.ch04.gemini_client import installed as gemini_is_installed
 from chapters.ch04.names_and_ids import CallIds
 from chapters.ch04.one_round import OneRound, answer_with_one_tool_round
 from chapters.ch04.provider import Target
+from chapters.ch05.preview import Preview
+from chapters.ch05.validation import COERCING, STRICT, json_schema_tool
 from labs import (
+    arrival,
     ch01_loop_and_shell,
     ch02_file_tools,
     ch03_permissions,
     ch04_providers,
+    ch05_streaming,
+    long_arguments,
     provider_tour,
     round_by_hand,
+    two_policies,
 )
-from labs.terminal import AlwaysYes
+from labs.experiment import Answers
+from labs.terminal import CONTINUED, AlwaysYes
 from shared.decision import Behaviour, Decision
 from shared.errors import ToolError
+from shared.events import Emit, Event, TextDelta, ToolCallDelta, ToolCallEnded, ToolStarted
 from shared.messages import (
     AssistantMessage,
     Origin,
+    Request,
+    StopReason,
     ToolCall,
 )
 from shared.plan import Kit, Plan
-from shared.ports import Model, WorkspaceFiles
+from shared.ports import Model, ModelLayer, WorkspaceFiles
+from shared.provider_stream import stream_of
 from shared.scripted import ScriptedModel, call, last_result, says
+from shared.testing import FakeClock
 from shared.tools import Invoke, PreparedCall, Returned, Tool, ToolLayer
+from tests.small_terminal import SmallTerminal
 
 pytestmark = pytest.mark.anyio
 
@@ -503,3 +518,250 @@ async def test_lab_four_with_a_live_model_stays_at_one_provider() -> None:
     assert await ch04_providers.run(live=ScriptedModel(script), out=out), out.getvalue()
     assert "2. The same task at your provider only" in out.getvalue()
     assert "Local servers" not in out.getvalue()
+
+
+# Lab 5
+
+Tell = Callable[[Emit, list[Event]], Emit]
+
+
+def telling(tell: Tell, base: Planner = ch05.plan) -> Planner:
+    """The agent of the chapter, whose listeners are told something else about a reply."""
+
+    class Broken:
+        def __init__(self, model: Model) -> None:
+            self.model = model
+
+        async def reply(self, request: Request, emit: Emit) -> AssistantMessage:
+            kept: list[Event] = []
+            try:
+                return await self.model.reply(request, tell(emit, kept))
+            finally:
+                for event in kept:
+                    emit(event)
+
+    return lambda kit: base(kit).with_model_layer(ModelLayer("broken", Broken))
+
+
+def at_the_end(emit: Emit, kept: list[Event]) -> Emit:
+    """Nothing is told before the reply is there."""
+    return kept.append
+
+
+def nothing(emit: Emit, kept: list[Event]) -> Emit:
+    return lambda event: None
+
+
+def twice(kind: type[Event]) -> Tell:
+    def tell(emit: Emit, kept: list[Event]) -> Emit:
+        def told(event: Event) -> None:
+            emit(event)
+            if isinstance(event, kind):
+                emit(event)
+
+        return told
+
+    return tell
+
+
+def started_at_once(emit: Emit, kept: list[Event]) -> Emit:
+    """A tool starts as soon as its call looks whole."""
+
+    def told(event: Event) -> None:
+        emit(event)
+        if isinstance(event, ToolCallEnded):
+            emit(ToolStarted(event.call))
+
+    return told
+
+
+@pytest.fixture
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What breaks a short run of lab 5 breaks a long one."""
+    monkeypatch.setattr(arrival, "PATIENCE", 0.05)
+    monkeypatch.setattr(long_arguments, "SIZE", 20_000)
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize(
+    ("broken", "fact"),
+    [
+        (telling(at_the_end), "the first words were seen before the server sent the rest"),
+        (telling(nothing), "every reply was told while it arrived"),
+        (telling(nothing), "the path could be shown with the first piece"),
+        (telling(twice(TextDelta)), "the pieces of text, put together, are what the model said"),
+        (
+            telling(twice(ToolCallDelta)),
+            "the pieces of arguments, put together, are those of the calls",
+        ),
+        (telling(started_at_once), "no tool started while a reply was arriving"),
+        (ch04.plan, "the answer holds the code word"),
+        (ch04.plan, "the server was asked three times"),
+        (ch04.plan, "after the 429 the very same request was sent again"),
+        (ch04.plan, "before that the agent waited as long as it was told"),
+        (with_layer(ch05.plan, canned), "the answer holds the code word"),
+        (with_layer(ch05.plan, canned), "strict: the answer holds the word"),
+        (with_layer(ch05.plan, canned), "coercing: the answer holds the word"),
+        (
+            lambda kit: ch05.plan(dataclasses.replace(kit, files=WritesNothing(kit.files))),
+            "the file was written once, whole, when the reply had ended",
+        ),
+        (
+            lambda kit: ch05.plan(dataclasses.replace(kit, approver=AlwaysYes())),
+            "a person was asked about that, and about nothing else",
+        ),
+    ],
+)
+async def test_lab_five_notices_a_broken_agent(broken: Planner, fact: str) -> None:
+    assert fact in await failed_facts(ch05_streaming, broken)
+
+
+@pytest.mark.usefixtures("_short")
+async def test_lab_five_says_what_arrives_and_under_which_policy_a_fact_holds() -> None:
+    out = io.StringIO()
+    assert await ch05_streaming.run(out=out)
+    told = " ".join(out.getvalue().split())
+    found = re.search(r"The content has 20,000 characters\. ([\d,]+) arrive: ([\d,]+) more", told)
+    assert found is not None
+    arrived, more = (int(number.replace(",", "")) for number in found.groups())
+    assert arrived - more == 20_000
+    assert 0 < more < 4_000
+    last = out.getvalue().rpartition("Facts\n")[2].splitlines()
+    facts = [line.strip(" ✓") for line in last if "✓" in line]
+    assert len(facts) == 10
+    assert all(fact.startswith(("strict: ", "coercing: ")) for fact in facts)
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+async def test_the_question_of_a_lab_is_broken_between_words(columns: int) -> None:
+    terminal = SmallTerminal(columns)
+    question = "May the agent use shell (execute)? Its effect is execute. [y/N] "
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        assert await Answers(("shell",), terminal).ask(question) == "yes"
+    assert not terminal.wrapped
+    shown = " ".join(line.removeprefix(CONTINUED).strip() for line in terminal.lines)
+    assert shown == f"{question}yes"
+    piped = io.StringIO()
+    await Answers(("shell",), piped).ask(question)
+    assert piped.getvalue() == f"{question}yes\n"
+
+
+class AtEveryPiece(Preview):
+    """Reads everything again whenever something has come."""
+
+    def so_far(self) -> dict[str, Any]:
+        return dict(self.whole())
+
+
+class Guessing(Preview):
+    """Shows what is not there."""
+
+    def so_far(self) -> dict[str, Any]:
+        return {**super().so_far(), "content": "Guessed"}
+
+
+class Late(Preview):
+    """Shows something when it is all there."""
+
+    def so_far(self) -> dict[str, Any]:
+        shown = super().so_far()
+        return shown if len(str(shown)) > long_arguments.SIZE // 2 else {}
+
+
+def all_or_nothing(policy: object) -> Callable[..., Tool]:
+    """Whatever is asked for, it is this policy."""
+
+    def define(spec: Any, effect: Any, handler: Any, _: object) -> Tool:
+        return json_schema_tool(spec, effect, handler, policy)  # type: ignore[arg-type]
+
+    return define
+
+
+def unchecked(spec: Any, effect: Any, handler: Any, _: object) -> Tool:
+    return Tool(spec, effect, dict, handler)
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize(
+    ("where", "name", "broken", "fact"),
+    [
+        (
+            long_arguments,
+            "Preview",
+            AtEveryPiece,
+            "all previews together read less than 15 times the text",
+        ),
+        (
+            long_arguments,
+            "Preview",
+            Guessing,
+            "each preview was a beginning of the argument, and none shrank",
+        ),
+        (long_arguments, "Preview", Late, "the path could be shown with the first piece"),
+        (ch01_loop, "FINISHED", frozenset(StopReason), "of the spoilt reply nothing ran"),
+        (
+            two_policies,
+            "json_schema_tool",
+            all_or_nothing(COERCING),
+            "strict: the first call was refused, the second one ran",
+        ),
+        (
+            two_policies,
+            "json_schema_tool",
+            all_or_nothing(COERCING),
+            "strict: the model was told where, why, and what it had sent",
+        ),
+        (
+            two_policies,
+            "json_schema_tool",
+            all_or_nothing(STRICT),
+            "coercing: the call ran at once",
+        ),
+        (
+            two_policies,
+            "json_schema_tool",
+            all_or_nothing(STRICT),
+            "coercing: in the history the call is as the model wrote it",
+        ),
+        (
+            two_policies,
+            "json_schema_tool",
+            unchecked,
+            "coercing: the handler got a number as well",
+        ),
+        (
+            two_policies,
+            "json_schema_tool",
+            unchecked,
+            "strict: the handler got the number that was sent",
+        ),
+        (
+            arrival,
+            "stream_of",
+            lambda reply, step=0: stream_of(reply, step=10_000),
+            "the arguments of the call came in several pieces",
+        ),
+    ],
+)
+async def test_lab_five_notices_a_broken_part(
+    where: object, name: str, broken: object, fact: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, name, broken)
+    assert fact in await failed_facts(ch05_streaming, ch05.plan)
+
+
+@pytest.mark.usefixtures("_short")
+async def test_lab_five_with_a_live_model_does_one_task_and_no_more() -> None:
+    """A streaming model behind a server of ours stands for the one in a .env."""
+    first = arrival.Arrival()
+    out = io.StringIO()
+    async with arrival.scripted_arrival(first, None) as (model, server, _):
+        assert server is not None
+        assert await ch05_streaming.run(live=model, out=out, plan=without_waits), out.getvalue()
+    assert "1. A reply that is seen while it arrives" in out.getvalue()
+    assert "2. An argument" not in out.getvalue()
+
+
+def without_waits(kit: Kit) -> Plan:
+    return ch05.plan(dataclasses.replace(kit, clock=FakeClock()))

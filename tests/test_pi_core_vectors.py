@@ -1,4 +1,4 @@
-"""Every row about another library's converters holds, and the program that runs them can say no."""
+"""Every row about another agent library holds, and the program that runs them can say no."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from chapters.ch04.strict_schema import NotStrict
 from labs.desk.book import Book, DeskError
 from labs.desk.decision_table import decision_table
 from labs.desk.docs import generate
-from shared.messages import AssistantMessage, ToolResult
+from shared.errors import ProviderError
+from shared.messages import AssistantMessage, StopReason, ToolResult
 from tests.vectors.peer_decisions import OURS, TEXTS, decide
 from tests.vectors.peer_row import LATER
 from tests.vectors.pi_core import Row, UnusableFile, UnusableRow, Verdict, judge, load, main
@@ -47,7 +48,8 @@ def under(name: str) -> list[Row]:
 
 
 def test_each_decision_is_told_in_words() -> None:
-    assert set(tomllib.loads(TEXTS.read_text(encoding="utf-8"))) == set(OURS)
+    for texts, ours in TEXTS.items():
+        assert set(tomllib.loads(texts.read_text(encoding="utf-8"))) == set(ours)
 
 
 def test_most_rows_are_under_no_decision() -> None:
@@ -117,6 +119,28 @@ FAULTS: dict[str, tuple[str, Any]] = {
     "unique-ids": ("chapters.ch04.names_and_ids.CallIds.assign", _as_it_is),
     "ids-are-cut": ("chapters.ch04.names_and_ids.CallIds._cleaned", _hashed),
     "no-invented-ids": ("chapters.ch04.responses.words", lambda said, name: "msg_1"),
+    "errors-have-kinds": (
+        "chapters.ch05.streaming.incomplete",
+        lambda endpoint, begun: ProviderError("?", kind="connection"),
+    ),
+    "the-reason-is-the-end": (
+        "chapters.ch05.anthropic_stream.AnthropicAccumulator.finished",
+        property(lambda self: False),
+    ),
+    "refused-is-a-reply": (
+        "chapters.ch04.anthropic_reply.STOP_REASONS",
+        {"refusal": StopReason.END_TURN},
+    ),
+    "no-reason-no-reply": (
+        "chapters.ch05.gemini_stream.GeminiAccumulator.finished",
+        property(lambda self: True),
+    ),
+    "calls-decide": (
+        "chapters.ch04.gemini_reply.finished",
+        lambda reply, target: replace(reply, stop=StopReason.TOOL_USE),
+    ),
+    "raw-arguments": ("chapters.ch04.anthropic_reply.arguments_of", lambda value: "{}"),
+    "ids-at-the-end": ("chapters.ch05.streaming.finish", lambda reply, *rest: reply),
 }
 
 
@@ -146,6 +170,9 @@ WRONG: dict[str, dict[str, Any]] = {
     "convertMessages": {"messages": []},
     "id-normalisation": {"callId": "?", "resultId": "?"},
     "transform": {"messages": [], "inputMutated": False},
+    "stream": {"events": ["?"], "content": [], "stopReason": "?"},
+    "json-parse": {"value": "?"},
+    "validation": {"error": "?"},
 }
 
 
@@ -189,7 +216,11 @@ def test_an_expectation_without_a_known_form_is_not_usable() -> None:
         judge(replace(row, expect={"messages": [1]}))
 
 
-GOOD = json.loads((VECTORS / "pi-core.jsonl").read_text(encoding="utf-8").splitlines()[0])
+GOOD = next(
+    row
+    for line in (VECTORS / "pi-core.jsonl").read_text(encoding="utf-8").splitlines()
+    if (row := json.loads(line))["id"] == "id-001"
+)
 TRANSFORM = {
     "model": {"id": "m", "provider": "p", "api": "anthropic-messages"},
     "messages": [],
@@ -216,6 +247,13 @@ def transform(*messages: Any, **changes: Any) -> str:
         (json.dumps(GOOD | {"given": {"id": "x", "target": 1}}), "target is no JSON object"),
         (json.dumps(GOOD | {"given": {"function": "shortHash"}}), "text is no text"),
         (json.dumps(GOOD | {"area": "convertTools", "given": {}}), "api is no text"),
+        (json.dumps(GOOD | {"area": "stream", "given": {"api": 1}}), "api is no text"),
+        (
+            json.dumps(
+                GOOD | {"area": "stream", "given": {"api": "a", "model": "m", "chunks": [1]}}
+            ),
+            "a chunk is no JSON object",
+        ),
         (transform(model="m"), "model is no JSON object"),
         (transform(messages={}), "messages is no list"),
         (transform("hello"), "a message is no JSON object"),
@@ -244,7 +282,7 @@ def test_the_exit_status_tells_what_came_of_it(
 ) -> None:
     path = tmp_path / "rows.jsonl"
     wrong = GOOD | {"id": "wrong", "expect": {"callId": "?", "resultId": "?"}}
-    later = {"id": "later", "area": "stream", "given": {}, "expect": {}}
+    later = {"id": "later", "area": "agent-loop", "given": {}, "expect": {}}
     path.write_text("\n".join(json.dumps(row) for row in (GOOD, wrong, later)))
     assert main([str(path)]) == 1
     printed = capsys.readouterr().out.splitlines()
@@ -252,8 +290,8 @@ def test_the_exit_status_tells_what_came_of_it(
     assert printed[1] == '  expected {"callId": "?", "resultId": "?"}'
     assert printed[2].startswith('  given    {"callId": "call_abc123')
     assert printed[3] == "3 rows: 1 held, 0 held by decision, 1 not applicable, 1 failed"
-    assert printed[4] == "  not applicable until chapter 5: stream: 1"
-    assert main([str(path), "--area", "stream"]) == 0
+    assert printed[4] == "  not applicable until chapter 6: agent-loop: 1"
+    assert main([str(path), "--area", "agent-loop"]) == 0
     path.write_text(json.dumps(GOOD | {"expect": {"messages": [1]}}))
     assert main([str(path)]) == 2
     assert "row id-001 (id-normalisation) cannot be used" in capsys.readouterr().err
@@ -263,21 +301,28 @@ def test_the_exit_status_tells_what_came_of_it(
 def test_the_decisions_are_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--decisions"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(OURS)
-    assert all(line.count(" | ") == 3 for line in lines)
+    rows = [line for line in lines if line]
+    assert len(rows) == 2 * len(TEXTS) + len(OURS)
+    assert all(line.count(" | ") == 3 for line in rows)
 
 
-def test_the_text_of_a_chapter_can_show_the_same_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shown", "texts"),
+    [*zip(["wire_decisions()", "stream_decisions()", "argument_decisions()"], TEXTS, strict=True)],
+)
+def test_the_text_of_a_chapter_can_show_the_same_table(
+    tmp_path: Path, shown: str, texts: Path
+) -> None:
     pytest.importorskip("cogapp")
     book = Book.at(tmp_path, {})
     page = tmp_path / "chapters" / "ch04" / "README.md"
     page.parent.mkdir(parents=True)
-    page.write_text("<!-- [[[cog wire_decisions() ]]] -->\n<!-- [[[end]]] -->\n")
+    page.write_text(f"<!-- [[[cog {shown} ]]] -->\n<!-- [[[end]]] -->\n")
     with pytest.raises(DeskError, match="cannot be read"):
         generate(book, page)
     (tmp_path / "tests" / "vectors").mkdir(parents=True)
-    (tmp_path / "tests" / "vectors" / TEXTS.name).write_bytes(TEXTS.read_bytes())
-    assert decision_table(TEXTS) in generate(book, page).new
+    (tmp_path / "tests" / "vectors" / texts.name).write_bytes(texts.read_bytes())
+    assert decision_table(texts) in generate(book, page).new
 
 
 def test_it_runs_as_a_command() -> None:

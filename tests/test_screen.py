@@ -29,6 +29,12 @@ def test_no_colours_where_they_are_not_wanted(environ: dict[str, str]) -> None:
     assert out.getvalue() == "bad\n"
 
 
+def test_colours_and_movement_are_two_things() -> None:
+    assert Screen(Terminal(), {"NO_COLOR": "1", "TERM": "xterm"}).moves
+    assert not Screen(Terminal(), {"TERM": "dumb"}).moves
+    assert not Screen(io.StringIO(), {"TERM": "xterm"}).moves
+
+
 def test_an_empty_no_color_forbids_nothing() -> None:
     assert Screen(Terminal(), {"NO_COLOR": "", "TERM": "xterm"}).colours
 

@@ -227,6 +227,17 @@ def test_what_is_broken_into_rows_is_still_whole(columns: int) -> None:
         assert sum(1 if character.isascii() else 2 for character in row) <= columns
 
 
+def test_rows_end_behind_words_unless_a_word_is_longer_than_half_a_row() -> None:
+    shown = rows("May the agent use shell (execute)? It may do anything.\n  | rm " + "x" * 50, 39)
+    assert shown.split("\n") == [
+        "May the agent use shell (execute)? It ",
+        f"{CONTINUED}may do anything.",
+        "  | rm " + "x" * 32,
+        CONTINUED + "x" * 18,
+    ]
+    assert all(len(row) <= 10 for row in rows("12345 7890abc", 10).split("\n"))
+
+
 @posix_only
 async def test_the_terminal_says_how_wide_it_is_and_its_encoding_what_it_shows(
     terminal: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch

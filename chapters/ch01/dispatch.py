@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, NoReturn
@@ -22,14 +23,23 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+def _finite(text: str) -> float:
+    """A number that is too large for a float would be read as Infinity."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is too large for a number")
+    return number
+
+
 JSON = json.JSONDecoder(parse_constant=_refuse_constant)  # NaN and Infinity are not JSON
+FOR_A_TOOL = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
 
 # No tool wants more. What can be read can then also be written, at any place of the program.
 MAX_LEVELS = 200
 
 
 # region: parse
-def parse_arguments(text: str) -> dict[str, Any]:
+def parse_arguments(text: str, decoder: json.JSONDecoder = JSON) -> dict[str, Any]:
     """The arguments of a call as a JSON object; empty text means no arguments.
 
     Some servers encode them twice: a string that holds an object is that object. Raises ToolError:
@@ -40,7 +50,7 @@ def parse_arguments(text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
     try:
-        arguments = JSON.decode(text)
+        arguments = decoder.decode(text)
         if too_deep(arguments, text):
             raise RecursionError
     except (ValueError, RecursionError) as error:
@@ -100,7 +110,7 @@ def _without_lone_surrogates(arguments: dict[str, Any], text: str) -> dict[str, 
 # region: prepare
 def prepare(tool: Tool, call: ToolCall) -> PreparedCall:
     """Parse and validate a call. Has no side effect; raises ToolError if the call cannot run."""
-    return PreparedCall(tool, call, tool.validate(parse_arguments(call.arguments)))
+    return PreparedCall(tool, call, tool.validate(parse_arguments(call.arguments, FOR_A_TOOL)))
 
 
 async def settle(call: ToolCall, attempt: Awaitable[Returned]) -> ToolResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Self
@@ -15,9 +16,11 @@ from chapters.ch01.provider_errors import error_in, error_inside, unreadable
 from shared.events import Emit
 from shared.messages import AssistantMessage, Request
 
+MINTED = re.compile(r"call_[0-9a-f]{24}")
+
 
 def mint_id() -> str:
-    """A call id that nobody has used."""
+    """A call id that nobody has used; it matches MINTED."""
     return f"call_{uuid4().hex[:24]}"
 
 

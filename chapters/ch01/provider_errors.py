@@ -61,7 +61,7 @@ def wait_of(headers: Mapping[str, str]) -> float | None:
 
 
 def _seconds(text: str) -> float | None:
-    return float(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) else None
+    return float(text) if re.fullmatch(r"[0-9]{1,300}(\.[0-9]{1,300})?", text) else None
 
 
 def redirected(endpoint: Endpoint, status: int, target: str) -> ProviderError:

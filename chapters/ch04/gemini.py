@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from chapters.ch01.chat_wire import clean
+from chapters.ch01.openai_chat import MINTED
 from chapters.ch04.gemini_reply import from_wire
 from chapters.ch04.names_and_ids import wire_name
 from chapters.ch04.provider import Target
@@ -108,7 +109,7 @@ def assistant(reply: AssistantMessage, target: Target) -> Json:
 def call_to_wire(call: ToolCall, target: Target) -> Json:
     """One call. It has an id only where the provider gives its calls some."""
     wire: Json = {"name": call.name, "args": arguments_object(call)}
-    return {**wire, "id": call.id} if target.provider.call_ids else wire
+    return wire | own_id(call.id, target)
 
 
 def results(group: Group, target: Target) -> list[Json]:
@@ -135,7 +136,15 @@ def response_to(result: ToolResult, target: Target) -> Json:
     text = result.text or (SEE_IMAGE if result.images else "")
     said = {"error" if result.code else "output": text}
     wire: Json = {"name": result.name, "response": said}
-    return {**wire, "id": result.call_id} if target.provider.call_ids else wire
+    return wire | own_id(result.call_id, target)
+
+
+def own_id(call_id: str, target: Target) -> Json:
+    """The id of a call, where calls have some. One that was made here goes to nobody: the part has
+    to go back as it came, without.
+    """
+    made_here = MINTED.fullmatch(call_id) is not None
+    return {"id": call_id} if call_id and target.provider.call_ids and not made_here else {}
 
 
 # endregion: items

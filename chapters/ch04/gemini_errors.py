@@ -16,6 +16,7 @@ from chapters.ch01.provider_errors import (
     said_by,
     wait_of,
 )
+from shared.errors import ProviderError
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,13 +30,18 @@ def judged(endpoint: Endpoint, answer: httpx2.Response) -> tuple[int, bytes]:
         return status, answer.content
     if answer.has_redirect_location:
         raise redirected(endpoint, status, answer.headers["location"])
-    body = error_body(answer)
+    raise refusal(endpoint, status, error_body(answer), wait_of(answer.headers))
+
+
+def refusal(
+    endpoint: Endpoint, status: int, body: object, wait: float | None = None
+) -> ProviderError:
+    """What an error object means that came with a status."""
     details = details_of(body)
     if any(detail.get("reason") == "API_KEY_INVALID" for detail in details):
         # It comes with status 400, and would be called a request that was not understood.
-        raise error_inside(endpoint, status, {"type": "API_KEY_INVALID", "message": said_by(body)})
-    wait = wait_of(answer.headers)
-    raise refused(endpoint, status, body, retry_delay(details) if wait is None else wait)
+        return error_inside(endpoint, status, {"type": "API_KEY_INVALID", "message": said_by(body)})
+    return refused(endpoint, status, body, retry_delay(details) if wait is None else wait)
 
 
 def error_body(answer: httpx2.Response) -> object:

@@ -46,20 +46,27 @@ class PreparedClient(BoundedClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """The whole answer to the prepared body, or AnswerTooLarge."""
         exchange = EXCHANGE.get()
-        headers = [
-            (name, value)
-            for name, value in request.headers.multi_items()
-            if name.lower() not in OF_THE_BODY
-        ]
-        prepared = httpx2.Request(
-            request.method,
-            request.url,
-            headers=headers,
-            content=exchange.content,
-            extensions={**request.extensions, "timeout": self._timeouts},
-        )
-        exchange.answer = await super().send(prepared, **options)
+        asked = prepared(request, exchange.content, self._timeouts)
+        exchange.answer = await super().send(asked, **options)
         return exchange.answer
+
+
+def prepared(
+    request: httpx2.Request, content: bytes, timeouts: dict[str, float | None]
+) -> httpx2.Request:
+    """The request with another body, and with these time-outs in seconds."""
+    headers = [
+        (name, value)
+        for name, value in request.headers.multi_items()
+        if name.lower() not in OF_THE_BODY
+    ]
+    return httpx2.Request(
+        request.method,
+        request.url,
+        headers=headers,
+        content=content,
+        extensions={**request.extensions, "timeout": timeouts},
+    )
 
 
 # endregion: prepared

@@ -36,6 +36,9 @@ class Poster(Protocol):
         ...
 
 
+NOTHING_TO_SEND = "there is nothing for the model to reply to: send a message first"
+
+
 # region: live
 class ProviderModel:
     """Any provider as a `Model`. Use it in one event loop, and close it there.
@@ -62,7 +65,7 @@ class ProviderModel:
         """One whole reply, or ProviderError."""
         asked = self._encoder.body(request)
         if self._encoder.empty:
-            raise PairingError("there is nothing for the model to reply to: send a message first")
+            raise PairingError(NOTHING_TO_SEND)
         status, content = await self._connection.post(asked)
         endpoint = self._connection.endpoint
         try:

@@ -97,6 +97,7 @@ class Provider:
     token_limit_key: str = "max_tokens"
     max_tokens: int | None = None  # None: the provider's own limit
     finish_required: bool = True  # a reply without a finish reason is half a reply
+    stream_usage: bool = True  # a streamed reply tells its tokens if it is asked to (chapter 5)
 
     # Tools: how they are called, how many there may be, how strictly they are described.
     name_limit: int = 64  # characters

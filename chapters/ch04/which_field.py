@@ -14,11 +14,13 @@ WITHOUT_EFFECT: Mapping[Api, frozenset[str]] = {
     Api.CHAT: frozenset({"unsigned_thinking", "foreign_signature", "call_ids"})
     | {"cache", "eager_input"},
     Api.RESPONSES: frozenset({"unsigned_thinking", "foreign_signature", "call_ids"})
+    | {"stream_usage"}
     | {"cache", "eager_input"}
     | {"system_role", "empty_content", "result_name", "reply_after_results"},
-    Api.ANTHROPIC: frozenset({"foreign_signature", "call_ids"})
+    Api.ANTHROPIC: frozenset({"foreign_signature", "call_ids", "stream_usage"})
     | {"system_role", "empty_content", "result_name", "reply_after_results"},
     Api.GEMINI: frozenset({"unsigned_thinking", "strict", "cache", "eager_input"})
+    | {"stream_usage"}
     | {"system_role", "empty_content", "result_name", "reply_after_results"},
 }
 # endregion: effect
@@ -41,6 +43,7 @@ SIGNS = (  # the first that fits counts
         "token_limit_key", "", rf"({UNKNOWN}).{{0,60}}{LIMIT_KEY}|{LIMIT_KEY}.{{0,60}}({UNKNOWN})"
     ),
     Sign("max_tokens", "", LIMIT_KEY),
+    Sign("stream_usage", "false", r"stream_options|include_usage"),
     Sign("cache", "none", r"cache_control"),
     Sign("eager_input", "false", r"eager_input_streaming"),
     Sign("extra_body", "", r"enable_thinking|temperature|\btop_[pk]\b|chat_template_kwargs"),

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 
 
-@click.command(
-    "conformance", short_help="Play known answers of providers to the adapters of chapter 4."
-)
+@click.command("conformance", short_help="Play known answers of providers to the adapters.")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--adapter", metavar="NAME", help="Only the rows of one API, or one provider.")
+@click.option("--mode", metavar="NAME", help="Only rows of this mode: stream, for example.")
 @click.option("--live", is_flag=True, help="Ask the provider in your .env instead.")
 @click.option("--provider", metavar="NAME", help="With --live: instead of WORKBOOK_PROVIDER.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object instead of text.")
@@ -22,6 +21,7 @@ def command(
     ctx: click.Context,
     path: Path | None,
     adapter: str | None,
+    mode: str | None,
     live: bool,
     provider: str | None,
     as_json: bool,
@@ -29,12 +29,13 @@ def command(
     """Play the rows of PATH to the real clients, on 127.0.0.1, and compare.
 
     PATH is a directory with an index.jsonl, or such a file: for example tests/vectors/wire, whose
-    README says what a row is. A row is an answer of a provider and how it has to be understood, a
-    request that is refused and the one to send instead, or a schema and what strict decoding makes
-    of it. No key is needed, and nothing leaves this computer.
+    README says what a row is. A row is an answer of a provider, in one piece or in events, and how
+    it has to be understood; a request that is refused and the one to send instead; or a schema and
+    what strict decoding makes of it. No key is needed, and nothing leaves this computer.
 
     --adapter is an API (openai-chat, openai-responses, anthropic, gemini), or the name of a
-    provider: then its record plays the rows of its API.
+    provider: then its record plays the rows of its API. --mode is one of nonstream, stream,
+    request and schema.
 
     --live sends a real provider a few requests: calls, results, long and foreign text. How many is
     said beforehand, and to whom. A probe that fails names the field of the provider's record to
@@ -46,8 +47,8 @@ def command(
     Exit codes: 0 everything that was played holds; 1 something does not; 2 wrong usage.
     """
     if live:
-        if path or adapter:
-            raise click.UsageError("--live plays nothing: leave out PATH and --adapter.")
+        if path or adapter or mode:
+            raise click.UsageError("--live plays nothing: leave out PATH, --adapter and --mode.")
         ctx.exit(_ask(provider, as_json=as_json))
     if provider:
         raise click.UsageError("--provider goes with --live; to choose whose rows: --adapter.")
@@ -55,10 +56,10 @@ def command(
         raise click.UsageError(
             "Say what to play, for example tests/vectors/wire, or --live for a real provider."
         )
-    ctx.exit(_play(path, adapter, as_json=as_json))
+    ctx.exit(_play(path, adapter, mode, as_json=as_json))
 
 
-def _play(path: Path, adapter: str | None, *, as_json: bool) -> int:
+def _play(path: Path, adapter: str | None, mode: str | None, *, as_json: bool) -> int:
     import asyncio
 
     from chapters.ch04.conformance.adapters import chosen
@@ -66,12 +67,15 @@ def _play(path: Path, adapter: str | None, *, as_json: bool) -> int:
     from chapters.ch04.conformance.suite import run
     from chapters.ch04.conformance.table import as_json as verdicts_as_json
     from chapters.ch04.conformance.table import show
+    from chapters.ch05.stream_conformance import PLAYERS
     from shared.screen import Screen
 
     choice = chosen(adapter)
-    verdicts = asyncio.run(run(load(path), choice))
+    rows = [row for row in load(path) if mode in (None, row.mode)]
+    verdicts = asyncio.run(run(rows, choice, PLAYERS))
     if not verdicts:
-        raise click.UsageError(f"{path} has no rows for {adapter}.")
+        asked = " and ".join(filter(None, [adapter, mode and f"the mode {mode}"]))
+        raise click.UsageError(f"{path} has no rows for {asked}.")
     report = verdicts_as_json(verdicts)
     if as_json:
         click.echo(json.dumps(report, indent=2))

@@ -15,9 +15,23 @@ from labs.chapter_number import CHAPTER
 @click.option(
     "--provider", metavar="NAME", help="With --live: another provider than WORKBOOK_PROVIDER."
 )
+@click.option(
+    "--fault",
+    "faults",
+    metavar="NAME",
+    multiple=True,
+    help="Let something go wrong on the way to the provider, from lab 5 on; all for each in turn.",
+)
 @click.option("--keep", is_flag=True, help="Keep the workspace afterwards, and say where it is.")
 @click.pass_context
-def command(ctx: click.Context, chapter: int, live: bool, provider: str | None, keep: bool) -> None:
+def command(
+    ctx: click.Context,
+    chapter: int,
+    live: bool,
+    provider: str | None,
+    faults: tuple[str, ...],
+    keep: bool,
+) -> None:
     """Run the lab of chapter N: a real run of its agent, then the facts, each one checked.
 
     The loop, the tools and the files are real; the workspace is thrown away afterwards. The model
@@ -27,9 +41,17 @@ def command(ctx: click.Context, chapter: int, live: bool, provider: str | None, 
     """
     import asyncio
 
+    from labs.fault_option import the_one
+
+    fault = the_one(faults, more="all runs each of them in turn.")
     if provider is not None and not live:
         raise click.UsageError("--provider goes with --live: without it, no provider is asked.")
-    held = asyncio.run(_run(chapter, live=live, provider=provider, keep=keep))
+    if fault is None:
+        held = asyncio.run(_run(chapter, live=live, provider=provider, keep=keep))
+    elif live:
+        raise click.UsageError("--fault needs a provider that fails when it is told to: no --live.")
+    else:
+        held = asyncio.run(_run_fault(chapter, fault, keep=keep))
     ctx.exit(0 if held else 1)
 
 
@@ -46,3 +68,14 @@ async def _run(chapter: int, *, live: bool, provider: str | None, keep: bool) ->
     settings = configured(provider=provider, chapter=chapter)
     async with open_model(settings, chapter) as model:
         return bool(await lab.run(live=model, keep=keep, out=sys.stdout))
+
+
+async def _run_fault(chapter: int, name: str, *, keep: bool) -> bool:
+    from labs.catalog import lab_of
+
+    lab = lab_of(chapter)
+    if not hasattr(lab, "run_fault"):
+        raise click.UsageError(
+            f"Lab {chapter} has no faults: they come with streaming, in `workbook lab 5`."
+        )
+    return bool(await lab.run_fault(name, keep=keep, out=sys.stdout))

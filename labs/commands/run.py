@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shared.messages import Usage
     from shared.screen import Screen
 
+FIRST_WITH_FAULTS = 5  # the chapter
 EXAMPLE = '--prompt "list the files"'
 
 
@@ -65,6 +66,13 @@ EXAMPLE = '--prompt "list the files"'
     metavar="FILE",
     help="Where decisions are written down, from chapter 3 on. Must be outside of the workspace.",
 )
+@click.option(
+    "--fault",
+    "faults",
+    metavar="NAME",
+    multiple=True,
+    help="Let something go wrong on the way to the provider, from chapter 5 on. A script answers.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object in place of the answer.")
 @click.pass_context
 def command(
@@ -79,6 +87,7 @@ def command(
     yes: bool,
     rules: str | None,
     audit: str | None,
+    faults: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Give the agent of a chapter one task, and let it work until it answers.
@@ -100,6 +109,10 @@ def command(
     audit` prints. A rules file that lies in a workspace allows nothing by lying there: it is read
     only if you name it with --rules. A broken one stops the run before it begins.
 
+    With --fault the provider is a script on this computer, whatever you ask: no key is needed. It
+    wants to write a file with a random name, and its first reply is spoilt. `workbook lab 5 --fault
+    NAME` does the same in a workspace of its own, and checks what came of it.
+
     With --json, standard output holds one object:
 
     \b
@@ -115,12 +128,14 @@ def command(
     2 wrong usage or configuration, and nothing is printed to standard output; 130 interrupted.
     """
     from labs.announcement import announce
+    from labs.fault_option import the_one
     from labs.permission_options import permissions_of
     from labs.provider import configured
     from labs.task import Task
     from shared.config import HUMAN
     from shared.screen import Screen
 
+    fault = the_one(faults, more="one run has one of them.")
     folder = _existing_directory(workspace)
     if max_turns < 1:
         raise click.BadParameter(
@@ -133,18 +148,44 @@ def command(
             f"standard input. Give the task here: {EXAMPLE}"
         )
     text = _checked(_standard_input() if prompt == "-" else prompt)
+    if fault is not None:
+        _check_fault(fault, chapter, alone=provider is None and model is None)
     if human and provider is not None:
         raise click.UsageError("With --model human nobody else is asked: leave out --provider.")
-    settings = None if human else configured(provider=provider, model=model, chapter=chapter)
+    scripted = human or fault is not None
+    settings = None if scripted else configured(provider=provider, model=model, chapter=chapter)
     permissions = permissions_of(
         chapter, folder, yes=yes, approve=approve, rules=rules, audit=audit
     )
-    task = Task(chapter, text, folder, settings, max_turns, permissions)
+    task = Task(chapter, text, folder, settings, max_turns, permissions, fault)
     screen = Screen(sys.stderr)
     announce(task, screen, said="--yes" if yes else f"--approve {permissions.approve}")
+    if fault is not None:
+        _announce_fault(fault, screen)
     outcome = _perform(task)
     _report(outcome, screen, as_json=as_json)
     ctx.exit(outcome.exit)
+
+
+def _check_fault(name: str, chapter: int, *, alone: bool) -> None:
+    from labs.faults import fault_named
+
+    fault_named(name)
+    if chapter < FIRST_WITH_FAULTS:
+        raise click.UsageError(
+            f"--fault needs an agent whose replies are streamed: --chapter {FIRST_WITH_FAULTS}, or "
+            "a later one."
+        )
+    if not alone:
+        raise click.UsageError("With --fault a script answers: leave out --provider and --model.")
+
+
+def _announce_fault(name: str, screen: Screen) -> None:
+    from labs.fault_lab import announce
+    from labs.faults import fault_named
+
+    screen.folded(f"fault {name}: the provider is a script on this computer, whatever you ask")
+    announce(fault_named(name), screen)
 
 
 def _existing_directory(name: str) -> Path:
@@ -213,7 +254,7 @@ def _report(outcome: Outcome, screen: Screen, *, as_json: bool) -> None:
         screen.folded(visible(outcome.message), Style.BAD)
     if as_json:
         click.echo(_as_json(outcome))
-    elif outcome.answer is not None:
+    elif outcome.answer is not None and not (outcome.seen and sys.stdout.isatty()):
         answer = outcome.answer
         click.echo(visible(answer) if sys.stdout.isatty() else answer)
 

@@ -7,6 +7,8 @@ In a Markdown file, between a marker and `<!-- [[[end]]] -->`:
     <!-- [[[cog console("workbook exercise 1/echo_model", "workbook check", code=1) ]]] -->
     <!-- [[[cog chapter_map() ]]] -->
     <!-- [[[cog wire_decisions() ]]] -->
+    <!-- [[[cog stream_decisions() ]]] -->
+    <!-- [[[cog argument_decisions() ]]] -->
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from labs.desk.excerpt import cut_region, fenced
 from labs.desk.transcript import run_commands
 
 DECISIONS = "tests/vectors/decisions.toml"
+STREAM_DECISIONS = "tests/vectors/decisions_streams.toml"
+ARGUMENT_DECISIONS = "tests/vectors/decisions_arguments.toml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ def generate(book: Book, path: Path) -> Page:
         "console": lambda *commands, **options: console(book, *commands, **options),
         "chapter_map": chapter_map,
         "wire_decisions": lambda: decision_table(book.root / DECISIONS),
+        "stream_decisions": lambda: decision_table(book.root / STREAM_DECISIONS),
+        "argument_decisions": lambda: decision_table(book.root / ARGUMENT_DECISIONS),
         "exercise_map": lambda chapter: exercise_map(book, int(chapter)),
     }
     try:

@@ -2,8 +2,8 @@
 
 A function gets what a row gives and what it expects, and returns what we expect instead: the same,
 if the decision has nothing to say about the row. So a row under a decision is checked like any
-other one. What the decisions are and why is in `decisions.toml`, from which the chapter's text
-shows them as well.
+other one. What the decisions are and why is in the files of TEXTS, from which the chapters' texts
+show them as well.
 """
 
 from __future__ import annotations
@@ -12,12 +12,22 @@ import copy
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.vectors import peer_ids, peer_pairing, peer_thinking, peer_tools, peer_words
+from tests.vectors import (
+    peer_ids,
+    peer_json,
+    peer_pairing,
+    peer_stream_decisions,
+    peer_thinking,
+    peer_tools,
+    peer_validation,
+    peer_words,
+)
 from tests.vectors.peer_row import Json, Row
 
-TEXTS = Path(__file__).with_name("decisions.toml")
+Ours = dict[str, Callable[[Json, Json], Json]]
 
-OURS: dict[str, Callable[[Json, Json], Json]] = {
+
+CONVERTERS: Ours = {
     "whole-schema": peer_tools.whole_schema,
     "names-stay": peer_tools.names_stay,
     "refused-by-the-registry": peer_tools.repeated_tools_stay,
@@ -42,10 +52,29 @@ OURS: dict[str, Callable[[Json, Json], Json]] = {
 """In the order in which they are applied; the last one expects what no copy of it would equal."""
 
 
+BY_AREA: dict[str, Ours] = {
+    "stream": peer_stream_decisions.OURS,
+    "json-parse": peer_json.OURS,
+    "validation": peer_validation.OURS,
+}
+"""Areas with decisions of their own; the others have those of the converters."""
+
+ARGUMENTS: Ours = {**peer_json.OURS, **peer_validation.OURS}
+OURS: Ours = {**CONVERTERS, **peer_stream_decisions.OURS, **ARGUMENTS}
+
+FOLDER = Path(__file__).parent
+TEXTS: dict[Path, Ours] = {
+    FOLDER / "decisions.toml": CONVERTERS,
+    FOLDER / "decisions_streams.toml": peer_stream_decisions.OURS,
+    FOLDER / "decisions_arguments.toml": ARGUMENTS,
+}
+"""Which decisions each file tells in words."""
+
+
 def decide(row: Row) -> tuple[Json, tuple[str, ...]]:
     """What we expect of a row, and which decisions made that differ from what it says."""
     expect, names = copy.deepcopy(row.expect), []
-    for name, ours in OURS.items():
+    for name, ours in BY_AREA.get(row.area, CONVERTERS).items():
         before = copy.deepcopy(expect)
         expect = ours(row.given, expect)
         if expect != before:

@@ -11,6 +11,7 @@ from chapters.ch04.provider import PLAIN_ID
 from chapters.ch04.repair import repair
 from chapters.ch04.wire import to_body
 from shared.messages import Message, Request, UserMessage
+from tests.vectors import peer_json, peer_stream, peer_validation
 from tests.vectors.peer_messages import Translator, specs_of
 from tests.vectors.peer_provider import NotOurs, target_of
 from tests.vectors.peer_row import Json, Row
@@ -25,6 +26,12 @@ def outcome(row: Row, expect: Json) -> Json:
             return _conversion(row, expect)
         case "transform":
             return _transformed(row)
+        case "stream":
+            return peer_stream.outcome(row, expect)
+        case "json-parse":
+            return peer_json.outcome(row, expect)
+        case "validation":
+            return peer_validation.outcome(row, expect)
         case _:
             return _ids(row)
 

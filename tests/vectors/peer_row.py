@@ -15,11 +15,11 @@ from shared.text import shorten
 
 Json = dict[str, Any]
 
-AREAS = ("convertTools", "convertMessages", "id-normalisation", "transform")
+AREAS = (
+    *("convertTools", "convertMessages", "id-normalisation", "transform"),
+    *("stream", "json-parse", "validation"),
+)
 LATER = {
-    "stream": 5,
-    "json-parse": 5,
-    "validation": 5,
     "agent-loop": 6,
     "agent-class": 6,
 }
@@ -83,7 +83,8 @@ def read_row(data: Any) -> Row:
     if area in AREAS:
         _object(given, "given")
         _object(expect, "expect")
-        _CHECKS[area](given)
+        if check := _CHECKS.get(area):
+            check(given)
     return row
 
 
@@ -117,7 +118,15 @@ def _check_id(given: Json) -> None:
         _text(given[name], "api", "provider", "model")
 
 
+def _check_stream(given: Json) -> None:
+    _text(given, "api", "model")
+    for chunk in _list(given, "chunks"):
+        if not isinstance(chunk, str):
+            _object(chunk, "a chunk")
+
+
 _CHECKS = {
+    "stream": _check_stream,
     "convertTools": _check_tools,
     "convertMessages": _check_conversion,
     "transform": _check_transform,

@@ -1,4 +1,4 @@
-"""Runs rows about another agent library's converters against our functions.
+"""Runs rows about another agent library's converters and streams against our functions.
 
     python -m tests.vectors.pi_core FILE.jsonl [--area AREA]
     python -m tests.vectors.pi_core --decisions
@@ -102,7 +102,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--decisions", action="store_true", help="show where we decide differently")
     asked = parser.parse_args(arguments)
     if asked.decisions:
-        print(decision_table(TEXTS))
+        print("\n\n".join(map(decision_table, TEXTS)))
         return 0
     if asked.file is None:
         parser.error("name a file, or ask for --decisions")

@@ -55,6 +55,8 @@ async def test_a_call_that_works_returns_the_handlers_text() -> None:
         (ToolCall("", "shell", "{command: ls}"), "invalid_json", "line 1 column 2"),
         (ToolCall("", "shell", '{"command": "ls"'), "invalid_json", "line 1"),
         (ToolCall("", "shell", '{"command": NaN}'), "invalid_json", "NaN is not JSON"),
+        (ToolCall("", "shell", '{"command": 1e400}'), "invalid_json", "1e400 is too large"),
+        (ToolCall("", "shell", '{"command": -1e400}'), "invalid_json", "-1e400 is too large"),
         (ToolCall("", "shell", '{"command":"ls"}{"command":"rm"}'), "invalid_json", "Extra data"),
         (ToolCall("", "shell", "[" * 100_000), "invalid_json", "nested too deeply"),
         (ToolCall("", "shell", '["ls"]'), "invalid_arguments", "JSON object, got list"),

@@ -108,6 +108,9 @@ def test_the_wait_a_provider_asks_for_is_passed_on() -> None:
     [
         ({"retry-after": "3600"}, 3600.0),
         ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "10000000000"}, 1e10),
+        ({"retry-after": "0.12345678901"}, 0.12345678901),
+        ({"retry-after": "9" * 400}, None),
         ({"retry-after-ms": "20", "retry-after": "1"}, 0.02),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
         ({"retry-after": "soon"}, None),

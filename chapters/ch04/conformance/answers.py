@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -13,8 +15,10 @@ from chapters.ch04.adapters import Access, open_model
 from chapters.ch04.conformance.rows import Json, Row
 from chapters.ch04.conformance.verdicts import Difference, differ
 from chapters.ch04.live import ProviderModel
+from chapters.ch04.one_round import nobody_listens
 from chapters.ch04.provider import Provider
 from shared.errors import ProviderError, ToolError
+from shared.events import Emit, Event
 from shared.messages import (
     FINISHED,
     AssistantMessage,
@@ -27,7 +31,8 @@ from shared.messages import (
     ToolSpec,
     UserMessage,
 )
-from shared.provider_server import Answer, Ending, ProviderServer
+from shared.ports import Model
+from shared.provider_server import Answer, Ending, ProviderServer, Received
 
 KEY, MODEL = "a-key-of-nobody", "a-model"
 OFFERED = ("get_weather", "read_file", "write_file", "list_dir", "get_time", "send_money", "search")
@@ -36,6 +41,7 @@ TOOLS = tuple(
 )
 PATIENCE = 30.0  # seconds, for an answer
 LONGEST_WAIT = 2.0  # seconds, before a suite asks again
+Connect = Callable[[ProviderServer, Provider, float], AbstractAsyncContextManager[Model]]
 ENDINGS = {"clean": Ending.WHOLE, "abort": Ending.DROPPED, "hang": Ending.HANGING}
 TYPES = {"json": "application/json", "html": "text/html", "sse": "text/event-stream"}
 
@@ -47,6 +53,7 @@ BY_FINISH = {
     "MALFORMED_FUNCTION_CALL": "malformed_call",
 }
 BLOCKED = {"content_filter", "refusal"}
+DECLINED = {StopReason.CONTENT_FILTER, StopReason.REFUSAL}
 
 
 def connect(server: ProviderServer, provider: Provider, timeout: float = PATIENCE) -> ProviderModel:
@@ -58,25 +65,39 @@ def connect(server: ProviderServer, provider: Provider, timeout: float = PATIENC
 
 
 # region: play
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of an answer, what a listener was told of it, and what was asked for.
+
+    `requests` is how many requests it took; `afterwards` are those that came after the reply.
+    """
+
+    got: AssistantMessage | ProviderError
+    told: tuple[Event, ...]
+    requests: int
+    afterwards: tuple[Received, ...]
+
+
 async def play(row: Row, provider: Provider) -> list[Difference]:
     """Play the answer of a row, and compare."""
-    echo = row.expect.get("echo") or []
+    played = await exchange(row, provider, connect)
+    return [*judge(row.expect, played.got), *judge_requests(row.expect, played)]
+
+
+async def exchange(row: Row, provider: Provider, connect: Connect) -> Played:
+    """Play the answer of a row to a model that `connect` opens."""
     timeout = float(row.http.get("client_timeout_s", PATIENCE))
     script = script_of(row)
+    told: list[Event] = []
     with ProviderServer(*script, script[-1]) as server:
         async with connect(server, provider, timeout) as model:
             history: list[Message] = [UserMessage("Go on.")]
-            got = await ask(model, history, int(row.http.get("client_retries", 0)))
+            retries = int(row.http.get("client_retries", 0))
+            got = await ask(model, history, retries, told.append)
             asked = len(server.requests)
-            if echo and isinstance(got, AssistantMessage):
+            if row.expect.get("echo") and isinstance(got, AssistantMessage):
                 await ask(model, [*history, *round_after(got)], 0)
-    found = list(judge(row.expect, got))
-    if "requests" in row.expect:
-        found += differ("requests", row.expect["requests"], asked)
-    for item in echo:
-        if not any(holds(request.body, item) for request in server.requests[asked:]):
-            found.append(Difference("echo", str(item), "not in the next request, or changed"))
-    return found
+        return Played(got, tuple(told), asked, tuple(server.requests[asked:]))
 
 
 def script_of(row: Row) -> list[Answer]:
@@ -103,12 +124,12 @@ def script_of(row: Row) -> list[Answer]:
 
 
 async def ask(
-    model: ProviderModel, history: Sequence[Message], retries: int
+    model: Model, history: Sequence[Message], retries: int, emit: Emit = nobody_listens
 ) -> AssistantMessage | ProviderError:
     """One reply or the last error. Asks again while that may help and need not be waited for."""
     while True:
         try:
-            return await model.reply(Request(tuple(history), TOOLS), lambda event: None)
+            return await model.reply(Request(tuple(history), TOOLS), emit)
         except ProviderError as error:
             wait = error.retry_after or 0.0
             if not retries or not error.retryable or wait > LONGEST_WAIT:
@@ -138,6 +159,15 @@ def judge(expect: Json, got: AssistantMessage | ProviderError) -> Iterator[Diffe
         return
     yield from differ("stop_reason", expect.get("stop_reason"), stop_of(got, expect))
     yield from message_differences(expect.get("message") or {}, got)
+
+
+def judge_requests(expect: Json, played: Played) -> Iterator[Difference]:
+    """How often the provider was asked, and what came back to it as it had said it."""
+    if "requests" in expect:
+        yield from differ("requests", expect["requests"], played.requests)
+    for item in expect.get("echo") or []:
+        if not any(holds(request.body, item) for request in played.afterwards):
+            yield Difference("echo", str(item), "not in the next request, or changed")
 
 
 def error_of(got: AssistantMessage | ProviderError) -> ProviderError | None:
@@ -200,11 +230,15 @@ def call_differences(
     if "signature" in expect:
         yield from differ(f"{where}.signature", expect["signature"], bool(call.signature))
     status, arguments = treated(call, reply)
-    yield from differ(f"{where}.status", expect.get("status", "ok"), status)
+    wanted = expect.get("status", "ok")
+    if wanted == "ok" and reply.stop in DECLINED and arguments is not None:
+        status = "ok"  # nothing of such a reply runs: a row can only mean the arguments
+    yield from differ(f"{where}.status", wanted, status)
     if "arguments" in expect:
         yield from differ(f"{where}.arguments", expect["arguments"], arguments)
     if "raw" in expect:
-        yield from differ(f"{where}.raw", expect["raw"], call.arguments)
+        nothing = not expect["raw"] and call.arguments == "{}"  # some APIs begin with an object
+        yield from differ(f"{where}.raw", expect["raw"], "" if nothing else call.arguments)
 
 
 def treated(call: ToolCall, reply: AssistantMessage) -> tuple[str, Any]:

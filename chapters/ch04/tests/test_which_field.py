@@ -112,6 +112,9 @@ def seen(provider: Provider, asked: Provider) -> object:
     return body, wire.reply(UNFINISHED[provider.api], target).stop
 
 
+STREAMED = "stream_usage"  # of chapter 5: no request of this chapter is streamed
+
+
 @pytest.mark.parametrize("api", Api)
 def test_the_table_of_fields_without_effect_agrees_with_the_adapters(api: Api) -> None:
     record = replace(CHOSEN[api], max_tokens=100, strict=Strict.OMIT)
@@ -125,7 +128,7 @@ def test_the_table_of_fields_without_effect_agrees_with_the_adapters(api: Api) -
         changed: dict[str, Any] = {field.name: other}
         if seen(replace(record, **changed), record) == before:
             same.add(field.name)
-    assert same == WITHOUT_EFFECT[api]
+    assert same - {STREAMED} == WITHOUT_EFFECT[api] - {STREAMED}
 
 
 def test_the_tables_name_fields_that_there_are() -> None:

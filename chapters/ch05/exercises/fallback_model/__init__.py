@@ -1,0 +1,1 @@
+"""Exercise: another model when the first one is down."""

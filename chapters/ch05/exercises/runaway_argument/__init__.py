@@ -1,0 +1,1 @@
+"""Exercise: a call that does not end is stopped while it streams."""

@@ -1,0 +1,1 @@
+"""Exercise: how fast the model writes, while it writes."""

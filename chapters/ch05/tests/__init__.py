@@ -1,0 +1,1 @@
+"""What chapter 5 promises."""
