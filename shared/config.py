@@ -211,14 +211,19 @@ def _check_key_stays_home(found: Found, choice: Choice, workbook_root: Path) -> 
     decisive = choice.url_variable if is_set(found, choice.url_variable) else PROVIDER
     if decisive == PROVIDER and choice.prefix != PREFIX:
         return  # a key that is named for a provider goes to the address that is known for it
-    address, key = found[decisive], found[choice.key_variable]
-    if address.file in (None, workbook_root / ".env") or address.source == key.source:
+    address = found[decisive]
+    if address.file in (None, workbook_root / ".env"):
         return
-    raise ConfigError(
-        f"{decisive} comes from {address.source}, but {choice.key_variable} from {key.source}. "
-        "A .env of another folder could send your key anywhere, so the two must come from one "
-        f"place. If you trust what it says, set {decisive} in {key.source} too."
-    )
+    said = overriding(found, choice)
+    # A gateway wants its secret in a header or in the body, so these go where the key goes.
+    for name in (choice.key_variable, said.get("headers"), said.get("extra_body")):
+        if name is None or found[name].source == address.source:
+            continue
+        raise ConfigError(
+            f"{decisive} comes from {address.source}, but {name} from {found[name].source}. A .env "
+            "of another folder could send your key anywhere, so the two must come from one place. "
+            f"If you trust what it says, set {decisive} in {found[name].source} too."
+        )
 
 
 # endregion: check

@@ -10,6 +10,7 @@ from typing import IO, Any, Literal
 
 import pytest
 
+from labs.provider import known_providers
 from shared.config import (
     API_KEY,
     BASE_URL,
@@ -288,6 +289,18 @@ class TestTheKeyStaysHome:
         write_env(elsewhere, without(API_KEY))
         with pytest.raises(ConfigError, match="could send your key anywhere"):
             load_settings({API_KEY: KEY}, elsewhere, root, model="m")
+
+    @pytest.mark.parametrize("field", ["HEADERS", "EXTRA_BODY"])
+    def test_also_what_a_gateway_takes_for_a_key(
+        self, field: str, root: Path, elsewhere: Path
+    ) -> None:
+        write_env(elsewhere, COMPLETE | {BASE_URL: "https://evil.example/v1"})
+        secret = {f"WORKBOOK_{field}": '{"x-gateway": "a-secret"}'}
+        with pytest.raises(ConfigError, match=f"WORKBOOK_{field} from the environment") as caught:
+            load_settings(secret, elsewhere, root, providers=known_providers())
+        assert "a-secret" not in str(caught.value)
+        mine = secret | {BASE_URL: "https://mine.example/v1", API_KEY: KEY}
+        assert load_settings(mine, elsewhere, root, providers=known_providers()) is not None
 
     def test_a_file_that_holds_both_may_be_used(self, root: Path, elsewhere: Path) -> None:
         write_env(elsewhere, COMPLETE)

@@ -636,3 +636,19 @@ def test_a_provider_that_lets_nobody_in_is_asked_once(workbook: Workbook) -> Non
     code, out, requests = live(workbook, Answer({"error": {"message": "no"}}, status=401))
     assert (code, requests) == (1, 1)
     assert out.count("not tried") == 5
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_no_index_and_no_row(workbook: Workbook, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "index.jsonl")
+    ended = workbook("conformance", str(tmp_path))
+    assert ended.exit == 2
+    assert "it is not a file" in " ".join(ended.err.split())
+
+    (tmp_path / "index.jsonl").unlink()
+    os.mkfifo(tmp_path / "pipe.json")
+    row = {"file": "pipe.json", "api": "gemini", "mode": "nonstream", "expect": {}}
+    (tmp_path / "index.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    ended = workbook("conformance", str(tmp_path))
+    assert ended.exit == 2
+    assert "which cannot be read" in " ".join(ended.err.split())

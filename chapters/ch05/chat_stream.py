@@ -32,6 +32,7 @@ from shared.events import (
 from shared.messages import FINISHED, Request
 
 TEXTS = ("content", "refusal")
+JUST_TEXT = ["content"]
 SAYING = (*TEXTS, *THOUGHTS, "tool_calls", "function_call")
 
 
@@ -71,12 +72,16 @@ class ChatAccumulator:
             if isinstance(said, dict):
                 self._usage = said  # some send a total with each chunk: the last one counts
         delta = object_or_null(choice.get("delta"), "`delta`")
-        self._identify(words(event, "id"), delta)
-        self._more = self._more or (self.finished and any(delta.get(name) for name in SAYING))
-        yield from self._think(delta)
-        for name in TEXTS:
-            yield from self._say(name, delta.get(name))
-        yield from self._call(delta)
+        self._identify(event, delta)
+        saying = [name for name, value in delta.items() if value and name in SAYING]
+        self._more = self._more or (self.finished and bool(saying))
+        if saying == JUST_TEXT:  # as most chunks do
+            yield from self._say("content", delta["content"])
+        elif saying:
+            yield from self._think(delta)
+            for name in TEXTS:
+                yield from self._say(name, delta.get(name))
+            yield from self._call(delta)
         finish = words(choice, "finish_reason")
         if finish and STOP_REASONS.get(self._finish or "stop") in FINISHED:
             self._finish = finish  # but a reason not to use the reply is not taken back
@@ -122,12 +127,13 @@ class ChatAccumulator:
         choice = {"index": 0, "message": message, "finish_reason": self._finish or None}
         return {"choices": [choice], "usage": self._usage}
 
-    def _identify(self, name: str, delta: Json) -> None:
+    def _identify(self, event: Json, delta: Json) -> None:
         """Another completion in this stream would not go on with what came: it is another answer.
 
         Servers that make up an id for every chunk are left alone.
         """
-        if not name:
+        name = event.get("id")
+        if not name or not isinstance(name, str):
             return
         if name != self._id:
             if self._chunks > 1 and self._count and delta.get("role"):
@@ -183,16 +189,20 @@ class ChatAccumulator:
 
 def is_error(event: Json) -> bool:
     """Whether an event is itself an error object: some servers send it as a chunk of its own."""
-    told = words(event, "message") or words(event, "detail")
-    return event.get("object") == "error" or ("choices" not in event and bool(told))
+    if event.get("object") == "error" or "choices" in event:
+        return event.get("object") == "error"
+    return bool(words(event, "message") or words(event, "detail"))
 
 
 def first_choice(choices: Any) -> Json:
     """The answer among the choices. Those with another number than 0 were not asked for."""
     if not isinstance(choices or [], list):
         raise UnreadableReply("`choices` is not a list")
-    read = [object_or_null(choice, "a choice") for choice in choices or []]
-    return next((one for one in read if type(one.get("index")) is not int or not one["index"]), {})
+    for choice in choices or ():
+        read = object_or_null(choice, "a choice")
+        if type(read.get("index")) is not int or not read["index"]:
+            return read
+    return {}
 
 
 def object_or_null(value: Any, what: str) -> Json:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 from shared.errors import ConfigError
 
 INDEX = "index.jsonl"
+MAX_BYTES = 50_000_000
 
 Json = Mapping[str, Any]
 
@@ -44,7 +47,7 @@ def load(path: Path) -> list[Row]:
     """The rows of a set: a directory with index.jsonl, or such a file. Raises ConfigError."""
     index = path / INDEX if path.is_dir() else path
     try:
-        text = index.read_text(encoding="utf-8")
+        text = read(index).decode("utf-8")
     except FileNotFoundError:
         raise ConfigError(
             f"There is no {index}. Name a directory with an {INDEX} in it, or such a file."
@@ -56,6 +59,17 @@ def load(path: Path) -> list[Row]:
     if not numbered:
         raise ConfigError(f"{index} has no rows.")
     return [_row(index, number, line) for number, line in numbered]
+
+
+def read(path: Path) -> bytes:
+    """The bytes of a file. Raises OSError for what is none, as a pipe, or has no end."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a file")
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise OSError(errno.EFBIG, f"it is larger than {MAX_BYTES // 1_000_000} MB")
+    return content
 
 
 def _row(index: Path, number: int, line: str) -> Row:
@@ -74,7 +88,7 @@ def _row(index: Path, number: int, line: str) -> Row:
             raise ConfigError(f"{where}: `{name}` has to be {what}.")
     file = index.parent / wire["file"]
     try:
-        content = file.read_bytes()
+        content = read(file)
     except (OSError, ValueError):
         raise ConfigError(f"{where} names {wire['file']}, which cannot be read.") from None
     fields = {name: wire[name] for name in (*needed, *allowed) if name in wire}
