@@ -34,7 +34,7 @@ def book(tmp_path: Path) -> Book:
         "append-file",
         " 02/append_file/ ",
         "work/ch02/append_file.py",
-        "./work/ch02/append_file.py",
+        "/".join((".", "work", "ch02", "append_file.py")),
         "work\\ch02\\append_file.py",
         "chapters/ch02/exercises/append_file",
         "chapters/ch02/exercises/append_file/README.md",

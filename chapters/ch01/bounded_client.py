@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx2
 
+from chapters.ch01.connection_errors import no_client
+
 # They tell how the body came, and it is kept unpacked.
 OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
@@ -21,8 +23,21 @@ class AnswerTooLarge(Exception):
         self.status = status
 
 
+class PlainClient(httpx2.AsyncClient):
+    """A client that follows no redirect.
+
+    Raises ConfigError if the environment names a proxy or certificates that cannot be used.
+    """
+
+    def __init__(self, *, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+        try:
+            super().__init__(follow_redirects=False, transport=transport)
+        except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
+            raise no_client(error) from None
+
+
 # region: bounded
-class BoundedClient(httpx2.AsyncClient):
+class BoundedClient(PlainClient):
     """A client that follows no redirect and keeps at most `max_bytes` of a body, unpacked.
 
     A few kilobytes can unpack to gigabytes, so it is the unpacked bytes that count. The limit
@@ -32,7 +47,7 @@ class BoundedClient(httpx2.AsyncClient):
     def __init__(
         self, *, max_bytes: int, transport: httpx2.AsyncBaseTransport | None = None
     ) -> None:
-        super().__init__(follow_redirects=False, transport=transport)
+        super().__init__(transport=transport)
         self._max_bytes = max_bytes
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from chapters.ch01.connection_errors import (
     causes,
-    no_client,
     too_far,
     too_slow,
     unexpected,
@@ -123,10 +122,7 @@ class Connection:
 
         from chapters.ch01.bounded_client import BoundedClient
 
-        try:
-            below = BoundedClient(max_bytes=MAX_ANSWER_BYTES, transport=self._transport)
-        except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-            raise no_client(error) from None
+        below = BoundedClient(max_bytes=MAX_ANSWER_BYTES, transport=self._transport)
         try:
             return self._open_client(self.endpoint, self._connect_timeout, below)
         except httpx2.InvalidURL:

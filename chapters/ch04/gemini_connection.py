@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from chapters.ch01.connection import MAX_ANSWER_BYTES
 from chapters.ch01.connection_errors import (
-    no_client,
     too_far,
     too_slow,
     unexpected,
@@ -112,18 +111,13 @@ class GeminiConnection:
             await opened.below.aclose()  # the SDK leaves open what it was given
 
     def _open(self) -> Opened:
-        import httpx2
-
         from chapters.ch04.gemini_http import PreparedClient
 
-        try:
-            below = PreparedClient(
-                max_bytes=MAX_ANSWER_BYTES,
-                connect_timeout=self._connect_timeout,
-                transport=self._transport,
-            )
-        except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-            raise no_client(error) from None
+        below = PreparedClient(
+            max_bytes=MAX_ANSWER_BYTES,
+            connect_timeout=self._connect_timeout,
+            transport=self._transport,
+        )
         return open_client(self.endpoint, self._headers, below)
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx2
 
+from chapters.ch01.bounded_client import PlainClient
+
 EVENTS = "text/event-stream"
 SHOWN_BYTES = 1_000  # of an answer that turns out to be something else
 MARK = "\ufeff".encode()  # a byte order mark, which some programs put before every text
@@ -44,7 +46,7 @@ class Packed(Exception):
 
 
 # region: bounded
-class StreamingClient(httpx2.AsyncClient):
+class StreamingClient(PlainClient):
     """A client that follows no redirect and lets a body through as it comes, up to a limit.
 
     A stream of events may have `max_stream` bytes; a line of it, or any other body, `max_bytes`, as
@@ -60,7 +62,7 @@ class StreamingClient(httpx2.AsyncClient):
         max_stream: int,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        super().__init__(follow_redirects=False, transport=transport)
+        super().__init__(transport=transport)
         self._max_bytes = max_bytes
         self._max_stream = max_stream
 

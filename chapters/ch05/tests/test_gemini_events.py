@@ -466,6 +466,18 @@ async def test_an_address_that_no_client_takes_is_said() -> None:
         await collect(source("http://999.1.1.1"))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("HTTP_PROXY", "not a proxy::"), ("SSL_CERT_FILE", "/nonexistent")],
+)
+async def test_an_environment_that_no_client_can_be_made_in_is_named(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError, match=name):
+        await collect(source("http://127.0.0.1:1", transport=None))
+
+
 # Cost.
 
 
