@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from chapters.ch01.chat_wire import clean
 from chapters.ch01.openai_chat import MINTED
+from chapters.ch04.chat import SEE_IMAGE
 from chapters.ch04.gemini_reply import from_wire
 from chapters.ch04.names_and_ids import wire_name
 from chapters.ch04.provider import Target
@@ -24,7 +25,6 @@ from shared.messages import (
     UserMessage,
 )
 
-SEE_IMAGE = "(see attached image)"
 IMAGES_FOLLOW = "Tool result image:"
 BASE64 = re.compile(r"(?=(?:.{4})+\Z)([A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}")  # either alphabet
 
